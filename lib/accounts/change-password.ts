@@ -3,10 +3,11 @@ import { NO_REQUEST } from '../events.ts'
 import type { User } from '../ports/user-store.ts'
 import { isActive } from '../sessions/active-user.ts'
 import { type Origin, type StayingSignIn, revokeConsent } from '../sessions/sessions.ts'
-import { failureOf, verifyOnce } from './authenticate-password.ts'
+import { verifyOnce } from './authenticate-password.ts'
 import type { AccountsDeps } from './deps.ts'
 import { requireGoodPassword } from './password-policy.ts'
 import { digest, partitionOf } from '../protocol/digest.ts'
+import { provePassword, wrongPassword } from './fresh-sign-in.ts'
 import { endProvisional } from './identities.ts'
 import { endOpenTokens } from './open-tokens.ts'
 import { addressed } from './outbox.ts'
@@ -178,20 +179,21 @@ interface PasswordChange {
  * reset sets a first one); `invalid_password` with the reason; `temporarily_unavailable`
  */
 export async function changePassword(change: PasswordChange, deps: AccountsDeps): Promise<void> {
-  const { userId, stays, newPassword, locale, origin } = change
+  const { userId, stays, currentPassword, newPassword, locale, origin } = change
   const given: NewPassword = { by: 'change', stays, locale, origin }
+  const proof = { userId, sid: stays?.sid ?? null, password: currentPassword, origin }
   const user = await deps.users.findById(userId)
   if (user !== null && (await wasBegunBefore(user, newPassword, deps))) {
     await finishNewPassword(user, given, deps)
     return
   }
-  const verified = await verifyCurrent(user, change, deps)
+  const verified = await provePassword({ user, ...proof }, deps)
   await requireGoodPassword(deps.policy, newPassword, { username: verified.username, email: verified.email })
   const next = await deps.hashing.hash(newPassword)
   if (await setNewPassword(verified, next, given, deps)) return
   // The stored hash changed since it was read. If a login rehashed the same password, the current password still
-  // matches; if the password itself changed, `verifyCurrent` throws.
-  const again = await verifyCurrent(await deps.users.findById(userId), change, deps)
+  // matches; if the password itself changed, `provePassword` throws.
+  const again = await provePassword({ user: await deps.users.findById(userId), ...proof }, deps)
   if (!(await setNewPassword(again, next, given, deps))) throw wrongPassword()
 }
 
@@ -224,35 +226,4 @@ export async function replacePassword(userId: string, newPassword: string, deps:
  */
 async function wasBegunBefore(user: User, newPassword: string, deps: AccountsDeps): Promise<boolean> {
   return isActive(user) && (await isUnfinished(user, deps)) && (await verifyOnce(user, newPassword, deps)) === 'match'
-}
-
-async function verifyCurrent(
-  user: User | null,
-  { userId, stays, currentPassword, origin }: PasswordChange,
-  deps: AccountsDeps
-): Promise<User> {
-  // Any signed-in user may change the password, email verified or not.
-  const reason = failureOf(user, await verifyOnce(user, currentPassword, deps), { ...deps, verifyEmail: false })
-  if (user !== null && reason === null) return user
-  deps.events.emit(
-    'login_failed',
-    {
-      reason: reason ?? 'unknown_user',
-      userId,
-      sid: stays?.sid ?? null,
-      clientId: null,
-      ...(user === null ? {} : { username: user.username })
-    },
-    origin
-  )
-  if (reason === 'no_password')
-    throw new OAuthError('invalid_grant', 'The account has no password. A password reset sets a first one.')
-  throw wrongPassword()
-}
-
-export function wrongPassword(): OAuthError {
-  return new OAuthError('invalid_grant', 'The current password is wrong.', {
-    field: 'current_password',
-    reason: 'wrong_password'
-  })
 }

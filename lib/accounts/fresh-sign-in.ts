@@ -6,7 +6,6 @@ import { staleSignIn } from '../protocol/bearer.ts'
 import type { SignedInPerson } from '../sessions/browser-sessions.ts'
 import type { Origin } from '../sessions/sessions.ts'
 import { failureOf, verifyOnce } from './authenticate-password.ts'
-import { wrongPassword } from './change-password.ts'
 import type { AccountsDeps } from './deps.ts'
 
 /**
@@ -75,7 +74,7 @@ export async function requireProof(
     if (!isFresh(authentication.authenticatedAt, deps.clock.now())) throw staleSignIn(FRESH_FOR_SECONDS)
     return
   }
-  await provePassword({ user, sid, password, origin }, deps)
+  await provePassword({ userId: user.id, user, sid, password, origin }, deps)
 }
 
 /**
@@ -95,18 +94,40 @@ export async function furtherProof(
 
 /**
  * Checks the password of a signed-in user, and emits `login_failed` for a wrong one. The caller must rate-limit it like
- * a sign-in.
+ * a sign-in. `user`: `null` if the user was removed.
  * @throws OAuthError `invalid_grant`; `temporarily_unavailable` if the hashing queue is full
  */
 export async function provePassword(
-  { user, sid, password, origin }: Pick<FreshSignIn, 'user' | 'sid' | 'origin'> & { password: string },
+  {
+    userId,
+    user,
+    sid,
+    password,
+    origin
+  }: { userId: string; user: User | null; sid: string | null; password: string; origin: Origin },
   deps: AccountsDeps
-): Promise<void> {
+): Promise<User> {
   // Any signed-in user may do this, email verified or not.
   const reason = failureOf(user, await verifyOnce(user, password, deps), { ...deps, verifyEmail: false })
-  if (reason === null) return
-  deps.events.emit('login_failed', { reason, userId: user.id, username: user.username, sid, clientId: null }, origin)
-  throw wrongPassword()
+  if (user !== null && reason === null) return user
+  deps.events.emit(
+    'login_failed',
+    {
+      reason: reason ?? 'unknown_user',
+      userId,
+      sid,
+      clientId: null,
+      ...(user === null ? {} : { username: user.username })
+    },
+    origin
+  )
+  throw reason === 'no_password'
+    ? wrongPassword('The account has no password. A password reset sets a first one.')
+    : wrongPassword()
+}
+
+export function wrongPassword(text = 'The current password is wrong.'): OAuthError {
+  return new OAuthError('invalid_grant', text, { field: 'current_password', reason: 'wrong_password' })
 }
 
 /** True if the person may make the change without a password. A failed read rejects: an outage is no stale sign-in. */

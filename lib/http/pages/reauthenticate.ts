@@ -122,7 +122,7 @@ export function reauthenticatePage(child: FastifyInstance, deps: PageDeps): void
         return {
           limit: passwordLimit(user),
           async work({ leaves }) {
-            await provePassword({ user, sid: session.sid, password, origin }, accounts)
+            await provePassword({ userId: user.id, user, sid: session.sid, password, origin }, accounts)
             leaves(user)
             return await renewSignIn(
               { user, by: 'password', methods: [passwordProof(accounts.clock.now())] },
