@@ -1,3 +1,7 @@
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import Database from 'libsql'
 import t from '../support/tap.ts'
 import { connectMigrated } from '../../lib/adapters/sqlite/migrations.ts'
@@ -119,4 +123,30 @@ t.test('sqlite: changes nothing before the first use', async (t) => {
   t.same(db.prepare('SELECT name FROM sqlite_schema').all(), [])
   await sqliteUserStore(db).create({ username: 'ann', passwordHash: null })
   t.same(await sqliteUserStore(db).pending(), [], 'the first use migrates')
+})
+
+// covers B7
+t.test('sqlite: waits for the lock once when it migrates, and not again after busy_timeout', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'authority-migrations-'))
+  const file = join(directory, 'shared.db')
+  const [db, other] = [new Database(file), new Database(file)]
+  t.teardown(async () => {
+    db.close()
+    other.close()
+    await rm(directory, { recursive: true, force: true })
+  })
+  db.exec('PRAGMA busy_timeout = 1510')
+  other.exec('BEGIN IMMEDIATE')
+  const begins: string[] = []
+  const counted = {
+    exec(sql: string) {
+      if (sql.includes('BEGIN')) begins.push(sql)
+      db.exec(sql)
+    },
+    prepare: (sql: string) => db.prepare(sql) as never
+  }
+  await t.rejects(sqliteUserStore(counted).prepare(), { code: /^SQLITE_BUSY/ })
+  t.equal(begins.length, 1)
+  await t.rejects(sqliteUserStore(counted).create({ username: 'ann', passwordHash: null }), { code: /^SQLITE_BUSY/ })
+  t.equal(begins.length, 2)
 })

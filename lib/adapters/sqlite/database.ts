@@ -172,19 +172,15 @@ function thrown(error: unknown): unknown {
  * driver's error, or with an outage if the file cannot be written.
  */
 export async function patient<Answer>(work: () => Promise<Answer>): Promise<Answer> {
-  try {
-    return await work()
-  } catch (error) {
-    if (!isBusy(error)) throw thrown(error)
-  }
+  // Starts before the first try, so that a migration that waited inside SQLite is not tried again.
   const until = performance.now() + PATIENCE_MS
   for (let pause = 1; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-    await wait(pause)
     try {
       return await work()
     } catch (error) {
       if (!isBusy(error) || performance.now() >= until) throw thrown(error)
     }
+    await wait(pause)
   }
 }
 

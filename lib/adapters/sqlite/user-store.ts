@@ -100,9 +100,7 @@ export function sqliteUserStore(
   }
   const create = (user: NewUser): User => insert(user, randomBytes(16).toString('base64url'), Date.now())
 
-  return patientStore({
-    prepare,
-    pending,
+  const methods = patientStore({
     ...sqliteIdentities(connection, table, create, (user) => {
       insert(user, user.id, createdAtOf(user))
     }),
@@ -194,4 +192,5 @@ export function sqliteUserStore(
       if (isStorable(id)) connection.execute(`DELETE FROM "${table}" WHERE id = ?`, id)
     }
   })
+  return { prepare, pending, ...methods }
 }
