@@ -39,7 +39,8 @@ export function isOutage(error: unknown): boolean {
   return error.cause instanceof Error && error.cause !== error && isOutage(error.cause)
 }
 
-const failedCalls = new WeakMap<object, string>()
+/** Calls that fail together in one statement reject with one error, so an error may have several names. */
+const failedCalls = new WeakMap<object, Set<string>>()
 
 /** Wraps the methods of a store. If one rejects, remembers its name for the error, so that the log can say it. */
 export function namingFailures<Store extends object>(store: string, methods: Store): Store {
@@ -51,7 +52,8 @@ export function namingFailures<Store extends object>(store: string, methods: Sto
           try {
             return await (method as (...args: unknown[]) => unknown).apply(methods, args)
           } catch (error) {
-            if (typeof error === 'object' && error !== null) failedCalls.set(error, `${store}.${name}`)
+            if (typeof error === 'object' && error !== null)
+              failedCalls.set(error, (failedCalls.get(error) ?? new Set()).add(`${store}.${name}`))
             throw error
           }
         }
@@ -59,7 +61,8 @@ export function namingFailures<Store extends object>(store: string, methods: Sto
   return Object.fromEntries(named) as Store
 }
 
-/** The call that rejected with the error, such as `users.create`; `null` if unknown. */
+/** The calls that rejected with the error, such as `users.create` or `factors.find or factors.list`; `null` if unknown. */
 export function failedCallOf(error: unknown): string | null {
-  return typeof error === 'object' && error !== null ? (failedCalls.get(error) ?? null) : null
+  const names = typeof error === 'object' && error !== null ? failedCalls.get(error) : undefined
+  return names === undefined ? null : [...names].join(' or ')
 }
