@@ -90,7 +90,7 @@ export interface UserListQuery {
   after?: { createdAt: number; id: string } | undefined
   /** The beginning of the normalized username. */
   prefix?: string | undefined
-  /** The whole `email`, in any letter case. */
+  /** The whole `email`, in any case of its ASCII letters. */
   email?: string | undefined
   /** The `id` of a connection: users with a link of this `connection`. */
   connection?: string | undefined
@@ -139,8 +139,8 @@ export interface UserStore<Account extends User = User> {
   /** The argument is the normalized name. The call should take the same time whether the user exists or not. */
   findByUsername(username: string): Promise<Account | null>
   /**
-   * The users whose `email` is this address in any letter case: at most ten, those with `emailVerified` first, because
-   * a stranger can make many unconfirmed ones. Empty if there is none. A connection with `enforce` uses this to take
+   * The users whose `email` is this address in any case of its ASCII letters: at most ten, those with `emailVerified`
+   * first, because a stranger can make many unconfirmed ones. A store may fold other letters too. Empty if there is none. A connection with `enforce` uses this to take
    * over an account with an address in its domains and a username that is no such address. Without this method, the
    * host must link such accounts itself.
    */

@@ -148,10 +148,21 @@ export function userVerificationCases(define: DefineUserCase): void {
     const setVerified = method(subject.store, 'setEmailVerified')
     await setVerified(id)
     await setVerified(id)
-    await setVerified('none')
+    for (const none of ['none', ...HOSTILE_STRINGS.map(([, value]) => value)]) await setVerified(none)
     equal((await subject.store.findById(id))?.emailVerified, true)
     notEqual((await subject.store.findById(bob.id))?.emailVerified, true)
     equal(await subject.store.findById('none'), null)
+  })
+
+  define('create', 'keeps a Date as the same time, or drops it', async ({ store }) => {
+    const at = new Date(1_767_225_600_000)
+    const created = await method(store, 'create')(newUser({ emailProvedAt: at, joined: at }))
+    const found = await store.findById(created.id)
+    for (const name of ['emailProvedAt', 'joined']) {
+      const kept = found?.[name] ?? null
+      deepEqual(created[name] ?? null, kept, 'the same from every method')
+      if (kept !== null) equal(new Date(kept as string).getTime(), at.getTime(), name)
+    }
   })
 
   define(

@@ -176,8 +176,10 @@ export function userStoreContract(
     equal(await set(id, 'hash-1'), true)
     equal((await subject.store.findById(id))?.passwordHash, 'hash-1')
     equal((await subject.store.findByUsername(ALICE))?.passwordHash, 'hash-1')
-    equal(await set('none', 'hash-2'), false)
-    equal(await set('none', 'hash-2', 'hash-1'), false)
+    for (const none of ['none', ...HOSTILE_STRINGS.map(([, value]) => value)]) {
+      equal(await set(none, 'hash-2'), false)
+      equal(await set(none, 'hash-2', 'hash-1'), false)
+    }
   })
 
   define('setPasswordHash', 'compares where `expected` is given', async (subject) => {

@@ -6,8 +6,24 @@ import { MOST_WITH_ONE_EMAIL } from '../../protocol/bounds.ts'
 /** Fields that `update` never changes. */
 const NOT_PATCHED = new Set(['id', 'passwordHash', 'passwordChangedAt', 'createdAt', 'version', '__proto__'])
 
+/** Fields with a time. SQL stores keep a `Date` here as milliseconds. */
+const TIMES = new Set(['createdAt', 'passwordChangedAt', 'emailProvedAt'])
+
+/** Copies the fields as a database would keep them: as JSON, in which a `Date` is a text, but a time is a number. */
+function asJson<Fields extends Readonly<Record<string, unknown>>>(fields: Fields): Fields {
+  const plain = Object.entries(fields).map(([name, value]) => [
+    name,
+    TIMES.has(name) && value instanceof Date ? value.getTime() : value
+  ])
+  return JSON.parse(JSON.stringify(Object.fromEntries(plain))) as Fields
+}
+
+/** Lowercases the ASCII letters alone, as SQLite does. */
+const folded = (email: string | undefined): string | undefined =>
+  email?.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
+
 /**
- * Users in this process's memory. Objects are copied on the way in and on the way out. Throws `UsernameTakenError` if
+ * Users in this process's memory. Objects are copied as JSON on the way in, and copied on the way out. Throws `UsernameTakenError` if
  * two of `initial` have one username, and `TypeError` if two have one id.
  */
 export function memoryUserStore(initial: readonly User[] = []): Required<UserStore> {
@@ -28,7 +44,7 @@ export function memoryUserStore(initial: readonly User[] = []): Required<UserSto
   const made = (user: NewUser): User => {
     // Sets `id` and the fields after it last, so that a field `id` of the caller does not choose the subject.
     const stored: User = {
-      ...structuredClone(user),
+      ...asJson(user),
       id: randomBytes(16).toString('base64url'),
       createdAt: Date.now(),
       version: 1
@@ -36,7 +52,7 @@ export function memoryUserStore(initial: readonly User[] = []): Required<UserSto
     add(stored)
     return stored
   }
-  for (const user of initial) add({ ...structuredClone(user), version: 1 })
+  for (const user of initial) add({ ...asJson(user), version: 1 })
 
   // Each method is atomic, because none awaits anything.
   return {
@@ -47,7 +63,7 @@ export function memoryUserStore(initial: readonly User[] = []): Required<UserSto
       return copyOf(idByUsername.get(username))
     },
     async findByEmail(email) {
-      const isTheirs = (user: User): boolean => user.email?.toLowerCase() === email.toLowerCase()
+      const isTheirs = (user: User): boolean => folded(user.email) === folded(email)
       const rank = ({ emailVerified }: User): number => (emailVerified === true ? 0 : 1)
       const found = [...byId.values()].filter(isTheirs).toSorted((a, b) => rank(a) - rank(b))
       return found.slice(0, MOST_WITH_ONE_EMAIL).map(copied)
@@ -57,7 +73,7 @@ export function memoryUserStore(initial: readonly User[] = []): Required<UserSto
       const fits = (user: User): boolean =>
         isAfter(user) &&
         user.username.startsWith(prefix) &&
-        (email === undefined || user.email?.toLowerCase() === email.toLowerCase()) &&
+        (email === undefined || folded(user.email) === folded(email)) &&
         (connection === undefined || identities.list(user.id).some((link) => link.connection === connection))
       return [...byId.values()].filter(fits).toSorted(newestFirst).slice(0, limit).map(copied)
     },
@@ -134,9 +150,7 @@ function newestFirst(a: Place, b: Place): number {
 
 /** Makes a new object, so that a patch that can't be copied leaves the user unchanged. */
 function patched(user: User, patch: UserPatch): User {
-  const given = Object.entries(structuredClone(patch)).filter(
-    ([name, value]) => value !== undefined && !NOT_PATCHED.has(name)
-  )
+  const given = Object.entries(asJson(patch)).filter(([name]) => !NOT_PATCHED.has(name))
   const removed = new Set(given.filter(([, value]) => value === null).map(([name]) => name))
   if (removed.has('username')) throw new TypeError('A user has a username.')
   const kept = Object.entries({ ...user, ...Object.fromEntries(given) }).filter(([name]) => !removed.has(name))

@@ -138,6 +138,7 @@ export function postgresUserStore(
       return userOf(row)
     },
     async setPasswordHash(id, next, expected, changedAt) {
+      if (!isStorable(id)) return false
       return (
         (
           await query(
@@ -153,6 +154,7 @@ export function postgresUserStore(
       )
     },
     async setEmailVerified(id, address, provedAt) {
+      if (!isStorable(id)) return
       await query(
         `UPDATE ${users} SET email_verified = true, profile = CASE WHEN $3::bigint IS NULL THEN profile ELSE ` +
           `profile || jsonb_build_object('emailProvedAt', $3::bigint) END WHERE id = $1 ` +

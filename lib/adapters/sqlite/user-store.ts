@@ -132,6 +132,7 @@ export function sqliteUserStore(
       return create(user)
     },
     async setPasswordHash(id, next, expected, changedAt) {
+      if (!isStorable(id)) return false
       const set =
         `UPDATE "${table}" SET password_hash = ?, password_changed_at = coalesce(?, ` +
         'password_changed_at) WHERE id = ?'
@@ -142,6 +143,7 @@ export function sqliteUserStore(
       return rows.length === 1
     },
     async setEmailVerified(id, address, provedAt) {
+      if (!isStorable(id)) return
       connection.execute(
         `UPDATE "${table}" SET email_verified = 1, profile = CASE WHEN ? IS NULL THEN profile ELSE json_set(profile, ` +
           `'$.emailProvedAt', ?) END WHERE id = ? AND (? IS NULL OR coalesce(email, username) = ?)`,
