@@ -86,7 +86,7 @@ export function userListCases(define: DefineUserCase, has: (name: OptionalUserSt
       deepEqual(await found(none), [], none.slice(0, 20))
   })
 
-  define('list', 'finds by the whole email in any letter case', async (subject) => {
+  define('list', 'finds by the whole email in any case of its ASCII letters', async (subject) => {
     const { id } = await add(subject, newUser({ email: ALICE }))
     await add(subject, newUser({ username: BOB, email: BOB }))
     const found = async (email: string): Promise<string[]> => idsOf(await walk(subject, { limit: 10, email }))
