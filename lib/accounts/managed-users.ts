@@ -80,8 +80,8 @@ export interface UserChanges {
 export interface ManagedUsers<Act extends UserAct = UserAct> {
   /**
    * Lists users, the newest first. `next` is the `after` of the next page, `null` on the last page. `limit`: 1 to 200,
-   * default 50. `prefix`: the beginning of the username. `email`: the whole address, in any case of its ASCII letters. `connection`:
-   * the id of a connection to which the user has a link.
+   * default 50. `prefix`: the beginning of the username. `email`: the whole address, in any case of its ASCII letters.
+   * `connection`: the id of a connection to which the user has a link.
    * @throws OAuthError `invalid_request`
    */
   list(query?: {

@@ -61,7 +61,7 @@ export function namingFailures<Store extends object>(store: string, methods: Sto
   return Object.fromEntries(named) as Store
 }
 
-/** The calls that rejected with the error, such as `users.create` or `factors.find or factors.list`; `null` if unknown. */
+/** The calls that rejected with the error, such as `users.create`, joined by `or`. `null` if unknown. */
 export function failedCallOf(error: unknown): string | null {
   const names = typeof error === 'object' && error !== null ? failedCalls.get(error) : undefined
   return names === undefined ? null : [...names].join(' or ')

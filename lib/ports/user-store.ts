@@ -140,9 +140,9 @@ export interface UserStore<Account extends User = User> {
   findByUsername(username: string): Promise<Account | null>
   /**
    * The users whose `email` is this address in any case of its ASCII letters: at most ten, those with `emailVerified`
-   * first, because a stranger can make many unconfirmed ones. A store may fold other letters too. Empty if there is none. A connection with `enforce` uses this to take
-   * over an account with an address in its domains and a username that is no such address. Without this method, the
-   * host must link such accounts itself.
+   * first, because a stranger can make many unconfirmed ones. A store may fold other letters too. Empty if there is
+   * none. A connection with `enforce` uses this to take over an account with an address in its domains and a username
+   * that is no such address. Without this method, the host must link such accounts itself.
    */
   findByEmail?(email: string): Promise<Account[]>
   /**

@@ -154,17 +154,6 @@ export function userVerificationCases(define: DefineUserCase): void {
     equal(await subject.store.findById('none'), null)
   })
 
-  define('create', 'keeps a Date as the same time, or drops it', async ({ store }) => {
-    const at = new Date(1_767_225_600_000)
-    const created = await method(store, 'create')(newUser({ emailProvedAt: at, joined: at }))
-    const found = await store.findById(created.id)
-    for (const name of ['emailProvedAt', 'joined']) {
-      const kept = found?.[name] ?? null
-      deepEqual(created[name] ?? null, kept, 'the same from every method')
-      if (kept !== null) equal(new Date(kept as string).getTime(), at.getTime(), name)
-    }
-  })
-
   define(
     'setEmailVerified',
     'keeps when the address was proved, where it keeps that at all, and only for the address that it names',

@@ -23,8 +23,8 @@ const folded = (email: string | undefined): string | undefined =>
   email?.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
 
 /**
- * Users in this process's memory. Objects are copied as JSON on the way in, and copied on the way out. Throws `UsernameTakenError` if
- * two of `initial` have one username, and `TypeError` if two have one id.
+ * Users in this process's memory. Objects are copied as JSON on the way in, and copied on the way out. Throws
+ * `UsernameTakenError` if two of `initial` have one username, and `TypeError` if two have one id.
  */
 export function memoryUserStore(initial: readonly User[] = []): Required<UserStore> {
   const byId = new Map<string, User>()

@@ -100,7 +100,7 @@ export function sqliteUserStore(
   }
   const create = (user: NewUser): User => insert(user, randomBytes(16).toString('base64url'), Date.now())
 
-  const methods = patientStore({
+  const methods = patientStore<Omit<SqliteUserStore, 'prepare' | 'pending'>>({
     ...sqliteIdentities(connection, table, create, (user) => {
       insert(user, user.id, createdAtOf(user))
     }),
