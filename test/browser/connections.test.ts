@@ -170,18 +170,21 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal((await answerAt(page, downstream)).state, 'third', 'and the session is there')
     })
 
-    t.test('FED-22 leads a typed address of the domain to the provider by a page', async (t) => {
-      const page = await newPage(t, options)
-      await page.goto(downstream.authorizeUrl({ state: 'work' }))
-      await page.getByLabel('Username or email').fill('zoe@work.example')
-      await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-      await page.waitForURL((url) => url.origin === upstream.origin)
-      t.equal(await page.getByLabel('Username or email').inputValue(), 'zoe@work.example', 'the address goes along')
-      await atUpstream(page, 'zoe@work.example')
-      t.equal((await answerAt(page, downstream)).state, 'work')
-    })
+    t.test(
+      'FED-22 takes a user with an address of the domain to its provider, and passes the address on',
+      async (t) => {
+        const page = await newPage(t, options)
+        await page.goto(downstream.authorizeUrl({ state: 'work' }))
+        await page.getByLabel('Username or email').fill('zoe@work.example')
+        await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+        await page.waitForURL((url) => url.origin === upstream.origin)
+        t.equal(await page.getByLabel('Username or email').inputValue(), 'zoe@work.example', 'the address goes along')
+        await atUpstream(page, 'zoe@work.example')
+        t.equal((await answerAt(page, downstream)).state, 'work')
+      }
+    )
 
-    t.test('FED-22 leads to the provider by a page when a host page starts linking', async (t) => {
+    t.test('FED-22 goes to the provider and back when a host page starts linking', async (t) => {
       const name = `link-${options.javaScriptEnabled}`
       const mine = await downstream.addUser(name)
       await upstream.addUser(name)

@@ -102,7 +102,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal(page.url(), `${provider.client.origin}/logged-out`)
     })
 
-    t.test('tells a visitor without a session so, and offers a sign-in', async (t) => {
+    t.test('reports that nobody was signed in, and offers a sign-in', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)
       await page.goto(`${provider.origin}/auth/logout`)

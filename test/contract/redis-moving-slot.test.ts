@@ -56,7 +56,7 @@ t.test('reads and writes the records of one partition together or not at all', a
 })
 
 // covers B1
-t.test('never takes a record on the other node for a missing one', async (t) => {
+t.test('never treats a record on the other node as missing', async (t) => {
   const client = cluster.client()
   const { tokens, browserSessions, consents } = redisState(client)
   const user = userOf('1')

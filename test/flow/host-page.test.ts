@@ -111,7 +111,7 @@ async function setUp({ clock, key }: Subject, person: FormBrowser, page: Stop): 
   return done
 }
 
-t.test('asks for no more when the host page vouches for two factors', async (t) => {
+t.test('accepts two factors that the host page vouches for, and rejects anything less', async (t) => {
   const subject = await subjectOf(t)
   const { ask, told } = subject
   for (const [amr, wanted] of [

@@ -307,7 +307,7 @@ t.test('requires email verification before the first sign-in, with a token for o
 })
 
 // covers ASVS-6.5.5
-t.test('rejects an expired verification token, and rejects it for a password reset', async (t) => {
+t.test('rejects a verification token when it has expired, and at a password reset', async (t) => {
   const test = await testApp({ registration: { verifyEmail: true } })
   t.teardown(test.close)
   await post(test, '/auth/register', { username: 'ann@mail.example', password: PASSWORD })

@@ -75,7 +75,7 @@ t.test('sign-up resends its message, once in five minutes', async (t) => {
   t.equal((await browser.submit('/auth/signup', { decision: 'resend' })).statusCode, 400)
 })
 
-t.test('without confirmation, rejects a resend and requires a password', async (t) => {
+t.test('without confirmation, rejects a resend and sends nothing', async (t) => {
   const { app, close, messages } = await testApp({ rateLimit: { register: false } })
   t.teardown(close)
   t.equal((await testBrowser(app).submit('/auth/signup', { username: 'ann', decision: 'resend' })).statusCode, 400)

@@ -140,7 +140,7 @@ t.test('a refresh does not make a sign-in more recent', async (t) => {
 })
 
 // covers SU-07 SU-08
-t.test('treats missing claims as unmet, and rejects a token without a user for good', async (t) => {
+t.test('treats a missing acr as unmet, and answers access_denied to a token without a user', async (t) => {
   const { app, ask, sub } = await subjectOf(t, { claims: () => ({ acr: 'phr', auth_time: 9e9, sid: 'x' }) })
   const byHost = async (amr?: string[]): Promise<string> => (await app.authority.issueTokens(sub, { amr })).access_token
   t.strictSame(await ask('/password', await byHost()), refused(WEAK), 'the host did not say how')

@@ -45,7 +45,7 @@ function seen(status: number, body: { access_token?: string; scope?: string; err
 }
 
 for (const [way, ask] of Object.entries(WAYS))
-  t.test(`gives scopes of administration by ${way} only to a person whom the host lets in`, async (t) => {
+  t.test(`grants administration scopes by ${way} only to a user whom admin.allow permits`, async (t) => {
     const test = await world(t)
     t.notMatch((await ask(test, 'root')).scope, 'authority:', 'never by default')
     t.equal((await ask(test, 'root', MIXED)).scope, MIXED)

@@ -130,7 +130,7 @@ for (const [has, ...led] of TABLE) {
   )
 }
 
-t.test('tells a user without another proof so if passkeys are unavailable', async (t) => {
+t.test('reports that the user has no other proof if passkeys are unavailable', async (t) => {
   const { to } = await byMail(t, { app: true }, { mfa: { methods: ['totp', 'recovery_code'] } })
   t.strictSame([await to('/password'), await to('/mfa'), await to('/phr')], [NOTHING, NOTHING, NOTHING])
   const none = await byMail(t, {}, { factors: undefined, clients: [] })
@@ -185,7 +185,7 @@ t.test('accepts a security key with a linked identity as it does with a password
   t.strictSame([await to('/password'), await to('/mfa'), await to('/phr')], [AGAIN, AGAIN, PASSKEY])
 })
 
-t.test('does not count passkeys that it cannot ask for', async (t) => {
+t.test('does not count passkeys of a former Relying Party ID as a proof', async (t) => {
   const store = memoryFactorStore()
   const { to } = await byMail(
     t,
@@ -273,7 +273,7 @@ t.test('accepts the password and then the app for a page that requires acr mfa',
   t.equal(await to('/mfa'), 200)
 })
 
-t.test('returns an error if the account cannot reach the requested acr, and asks it otherwise', async (t) => {
+t.test('returns an error if the account cannot reach the requested acr, and else asks for the proof', async (t) => {
   const outcome = async (has: Has, params: Record<string, string>): Promise<unknown> => {
     const { browser, code } = await byMail(t, has)
     const answer = async (): Promise<unknown> => {

@@ -39,7 +39,7 @@ t.test('does not loop a user without a second factor for an acr that needs one',
   }
 })
 
-t.test('asks a user with a second factor for it, and says so in the tokens', async (t) => {
+t.test('asks a user with a second factor for it when the request or the client requires acr mfa', async (t) => {
   const subject = await factorApp(t, { clients: CLIENTS })
   for (const params of [{ acr_values: 'mfa' }, { client_id: 'bank' }]) {
     const browser = testBrowser(subject.app)

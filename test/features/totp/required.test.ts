@@ -64,7 +64,7 @@ async function shown(subject: Pick<FactorApp, 'clock'>, browser: TestBrowser, ur
 }
 
 // covers SF-01 ASVS-6.3.3
-t.test('leads the right password to the set-up, and begins no session before it', async (t) => {
+t.test('leads a sign-in with the right password to the set-up, and begins no session before it', async (t) => {
   const subject = await bare(t)
   const { app, sub } = subject
   subject.events.length = 0

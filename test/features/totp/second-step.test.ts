@@ -427,7 +427,7 @@ t.test('asks for no second factor after issueTokens by the host, and claims only
   t.ok(await subject.app.authority.verifyPassword('ann', PASSWORD), 'a password is looked at alone')
 })
 
-t.test('registers no pages and asks no store without the factors option', async (t) => {
+t.test('registers no pages and signs in by the password alone without the factors option', async (t) => {
   const subject = await factorApp(t, { factors: undefined }, { enrolled: false })
   t.equal((await subject.app.inject('/auth/second-factor')).statusCode, 404)
   t.equal((await subject.app.inject('/auth/security')).statusCode, 404)

@@ -122,7 +122,7 @@ t.test('takes the account over at the first sign-in through an enforced connecti
   t.match(renderMessage(message, { title: '' }).text, /sign in only through it/)
 })
 
-t.test('removes a password older than the proof of the address once, with the take-over', async (t) => {
+t.test('removes a password older than the proof of the address, once, at the take-over', async (t) => {
   const test = await scene(t, { emailProvedAt: 1, connection: { domains: ['example.com'], enforce: true } })
   t.equal(onward(await test.through('?return_to=/cart')), '/cart')
   t.equal(await test.who(), test.ann.id)

@@ -77,7 +77,7 @@ t.test('loads no passkey, QR code, factor, email code or connection route with t
 const FACTORS =
   /^(?:features\/(?!own|inv)[^/]+\/(?!(?:feature|grants|options)\.ts$)|protocol\/(?:totp|recovery-code|webauthn))/
 
-t.test('loads only the option files of second factors and email codes with the plugin alone', (t) => {
+t.test('loads only the option, grant and feature declarations of optional features with the plugin alone', (t) => {
   const root = new URL('../../../lib/', import.meta.url).href
   const under = (file: string): string[] =>
     [...loads(new URL(file, root))].map((one) => one.replace(root, '')).filter((one) => FACTORS.test(one))

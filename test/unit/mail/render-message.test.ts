@@ -273,7 +273,7 @@ const CHROME = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like 
 const FACTS = { at: new Date(Date.UTC(2026, 0, 1, 12)), ip: '203.0.113.7', userAgent: CHROME, accountUrl: ACCOUNT_URL }
 const ASKED_FOR = ['password_reset', 'verify_email', 'already_registered', 'email_change', 'invitation', 'sign_in_code']
 
-t.test('tells in every warning when and where it happened, and leads to the account', async (t) => {
+t.test('states time, IP address and device in every warning, and links to the account', async (t) => {
   for (const locale of LOCALES)
     await holdsInTable(t, locale, ({ row }) => {
       for (const message of everyMessage(locale)) {

@@ -300,7 +300,7 @@ t.test('shows the links of the host and the other languages in the footer', asyn
   )
 })
 
-t.test('shows the address of a sent message, and sends it again by a form without it', async (t) => {
+t.test('shows the address of a sent message, and resends the message by a form without the address', async (t) => {
   for (const awaits of ['signup', 'forgot', 'unconfirmed'] as const) {
     const root = page('check_email', { awaits, hasCode: false })
     t.match(textOf(one(root, 'main')), 'ann@mail.example')

@@ -99,7 +99,7 @@ t.test('gives the file of each language the keys of English and no others', asyn
   }
 })
 
-t.test('asks for no username in any language when every username is an email address', async (t) => {
+t.test('uses other texts in every language when every username is an email address', async (t) => {
   for (const locale of LOCALES) {
     const other = messagesOf(locale)
     const byEmail = messagesOf(locale, 'email')

@@ -361,7 +361,7 @@ t.test('names the pepper in the stored string, and rotates peppers with one run 
 })
 
 // covers ASVS-11.4.2
-t.test('verifies imported hashes by their own engine, and replaces them', async (t) => {
+t.test('verifies imported hashes by their own engine, and reports that they need a new hash', async (t) => {
   const { hashing, calls } = spied({}, { atOnce: true })
   t.equal(await hashing.verify(BCRYPT, 'right'), 'match')
   t.equal(await hashing.verify(BCRYPT, 'wrong'), 'no_match')

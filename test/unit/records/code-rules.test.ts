@@ -67,7 +67,7 @@ t.test('gives a family from a code the lifetime of its kind', async (t) => {
   }
 })
 
-t.test('marks the session as used when it issues a code, or issues none', async (t) => {
+t.test('creates a code only together with a use of its session', async (t) => {
   for (const [digest, isMade] of [
     ['digest-0', true],
     ['other', false]

@@ -186,7 +186,7 @@ for (const [what, warm] of Object.entries(WARM)) {
   })
 
   for (const [name, way] of Object.entries(WAYS)) {
-    t.test(`${what}, ${name}: refuses it from its expiry on`, async (t) => {
+    t.test(`${what}, ${name}: refuses the token from its expiry on`, async (t) => {
       const { tokens, clock } = await instance()
       const token = await warm(tokens)
       const { exp } = await way(tokens, token)
@@ -196,7 +196,7 @@ for (const [what, warm] of Object.entries(WARM)) {
       await t.rejects(way(tokens, token), { ...refused, detail: 'exp' })
     })
 
-    t.test(`${what}, ${name}: refuses it after its family was revoked on this instance`, async (t) => {
+    t.test(`${what}, ${name}: refuses the token after its family was revoked on this instance`, async (t) => {
       const { tokens, revoked } = await instance()
       const token = await warm(tokens)
       revoked.add('s2')
@@ -205,7 +205,7 @@ for (const [what, warm] of Object.entries(WARM)) {
       await t.rejects(way(tokens, token), { ...refused, message: 'The token was revoked.' })
     })
 
-    t.test(`${what}, ${name}: refuses it while its key is not in the key ring`, async (t) => {
+    t.test(`${what}, ${name}: refuses the token while its key is not in the key ring`, async (t) => {
       const { tokens, key, changeRing } = await instance()
       const token = await warm(tokens)
       t.ok(await way(tokens, token))
