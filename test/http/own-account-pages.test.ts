@@ -450,7 +450,7 @@ t.test('access: lists the clients with a consent, and revokes one', async (t) =>
   )
 })
 
-t.test('hides unavailable actions, the account page if it is off, and moved paths', async (t) => {
+t.test('hides unavailable actions, answers 404 if the pages are off, and follows a moved sign-in page', async (t) => {
   const users = memoryUserStore()
   const bare = { create: users.create, findById: users.findById, findByUsername: users.findByUsername }
   const poor = await subjectOf(t, { users: bare, clients: [] })

@@ -203,7 +203,7 @@ t.test('rejects a missing, empty, wrong or oversized field, and stores nothing',
 })
 
 // covers SF-03
-t.test('stores one factor and signs one browser in for fifty parallel set-ups', async (t) => {
+t.test('stores one factor and signs at most one browser in for fifty parallel set-ups', async (t) => {
   const subject = await bare(t)
   const { app, sub } = subject
   const all = await Promise.all(

@@ -258,7 +258,7 @@ t.test('FED-17 fails only the sign-ins of a provider that is down', async (t) =>
   t.equal((await test.browser.get('/auth/login')).statusCode, 200)
 })
 
-t.test('refuses each wrong answer of the provider with its reason', async (t) => {
+t.test('refuses an invalid code with the reason, and logs the error once', async (t) => {
   const test = await connectApp(t)
   const { state } = await test.start()
   await refused(

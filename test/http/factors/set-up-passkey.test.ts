@@ -131,7 +131,7 @@ t.test('rejects the answer to a challenge of another sign-in', async (t) => {
 })
 
 // covers SF-03
-t.test('stores at most one factor and signs one browser in for fifty parallel set-ups', async (t) => {
+t.test('stores at most one factor and signs at most one browser in for fifty parallel set-ups', async (t) => {
   const subject = await bare(t)
   const { app, sub, clock } = subject
   const all = await Promise.all(Array.from({ length: 50 }, async () => await owing(subject)))
