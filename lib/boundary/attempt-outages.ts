@@ -22,7 +22,7 @@ interface OutageDeps {
 /**
  * Wraps the store so that each call answers within 250 ms. After a failure the store is not called for a second. Then
  * one attempt probes it while the others don't wait, and the first successful probe ends the outage. With `deny`,
- * `reserve` throws or rejects with `temporarily_unavailable` during an outage. `refund` never rejects.
+ * `reserve` rejects with `temporarily_unavailable` during an outage. `refund` never rejects.
  */
 export function surviveOutages({
   store,
@@ -45,10 +45,12 @@ export function surviveOutages({
   function substitute(attemptId: string, limits: readonly AttemptLimit[]): AttemptOutcome | Promise<AttemptOutcome> {
     if (onStoreError === 'local') return localStore.reserve(attemptId, limits)
     if (onStoreError === 'allow') return { allowed: true, standings: [] }
-    throw new OAuthError('temporarily_unavailable', 'The service is temporarily unavailable.', {
-      headers: { 'retry-after': String(Math.ceil(RETRY_MS / 1000)) },
-      detail: 'the attempt store is unavailable and rateLimit.onStoreError is deny'
-    })
+    return Promise.reject(
+      new OAuthError('temporarily_unavailable', 'The service is temporarily unavailable.', {
+        headers: { 'retry-after': String(Math.ceil(RETRY_MS / 1000)) },
+        detail: 'the attempt store is unavailable and rateLimit.onStoreError is deny'
+      })
+    )
   }
 
   function answered(isProbe: boolean): void {

@@ -82,12 +82,14 @@ for (const mood of ['throws', 'rejects', 'hangs'] as const) {
 
   // covers RL-22
   t.test(`deny: answers 503 with Retry-After when a store ${mood}`, async (t) => {
-    const { attempt, be, log } = stage('deny')
+    const { attempt, be, log, store } = stage('deny')
     be(mood)
     for (let i = 0; i < 2; i++) {
       const error: unknown = await attempt().catch((error: unknown) => error)
       t.match(error, { error: 'temporarily_unavailable', statusCode: 503, headers: { 'retry-after': '1' } })
     }
+    const pending = Promise.resolve(store.reserve('late', LIMITS))
+    t.match(await pending.catch((error: unknown) => error), { error: 'temporarily_unavailable' }, 'a rejection')
     t.equal(log.length, 1)
   })
 
