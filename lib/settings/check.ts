@@ -11,7 +11,6 @@ import type { AuthorityOptions, FeatureSection, optionsSchema } from './options.
 import { SECRET_TAKES } from './schema-words.ts'
 import { ARGON2_MAX_WORK } from '../protocol/bounds.ts'
 import { isObject } from '../protocol/json.ts'
-import type { FastifyInstance } from 'fastify'
 import type { RedisClient } from '../adapters/redis/connection.ts'
 
 /** OWASP's equivalent argon2id settings all have at least this product of KiB and passes. */
@@ -192,27 +191,8 @@ function hasMethod(value: unknown, name: string): boolean {
   )
 }
 
-/**
- * The client of the option `redis`, or `null`.
- * @throws StartError if the option is `true` and `app.redis` is no client
- */
-export function redisClientOf(host: FastifyInstance, { redis }: Settings): RedisClient | null {
-  if (redis !== true) return redis
-  const found: unknown = (host as unknown as { redis?: unknown }).redis
-  if (found === undefined)
-    throw invalid('redis', true, 'true only after @fastify/redis is registered in the same app; or an ioredis client')
-  // With namespaces, `app.redis` is their collection, and only the host knows which one is meant.
-  if (!isRedisClient(found))
-    throw invalid(
-      'redis',
-      true,
-      'true only where @fastify/redis is registered without a namespace; else that client, such as app.redis.name'
-    )
-  return found
-}
-
 /** True if the value has the methods of an ioredis `Redis` or `Cluster` that the library uses. */
-function isRedisClient(value: unknown): value is RedisClient {
+export function isRedisClient(value: unknown): value is RedisClient {
   return (
     ['evalsha', 'eval', 'pipeline', 'connect', 'on', 'off'].every((name) => hasMethod(value, name)) &&
     typeof (value as { status?: unknown }).status === 'string'
