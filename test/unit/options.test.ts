@@ -256,7 +256,7 @@ t.test('rejects a bad value of every other option', async (t) => {
       client({ idTokenSignedResponseAlg: alg }),
       'clients[1].idTokenSignedResponseAlg',
       JSON.stringify(alg),
-      /"RS256", "ES256", "PS256", "EdDSA"/
+      /"ES256", "EdDSA", "PS256", "RS256"/
     ]),
     [
       { ...client({ idTokenSignedResponseAlg: 'ES256' }), keys: [{ alg: 'RS256' }, { alg: 'EdDSA' }] },

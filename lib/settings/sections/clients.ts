@@ -1,6 +1,7 @@
 import { type Client, GRANT_TYPES } from '../../ports/client-store.ts'
 import { Type } from '@sinclair/typebox'
 import { AUTH_METHODS, MAX_CLIENT_KEYS } from '../../protocol/client-authentication.ts'
+import { JWS_ALGS } from '../../protocol/jws.ts'
 import { flag, list, oneOf, option, required, secretText, section, shortText, text, words } from '../schema-words.ts'
 import { CLIENT_PAGES } from './pages.ts'
 
@@ -45,7 +46,7 @@ export const CLIENT_FIELDS = {
   logoUri: uri,
   clientUri: uri,
   pages: section<NonNullable<Client['pages']>>(CLIENT_PAGES, { takes: '{ title, logo, accentColor }' }),
-  idTokenSignedResponseAlg: oneOf(['RS256', 'ES256', 'PS256', 'EdDSA'], { otherwise: '`RS256`' }),
+  idTokenSignedResponseAlg: oneOf(JWS_ALGS, { otherwise: '`RS256`' }),
   idTokenClaims: oneOf(['requested', 'scopes'], { otherwise: '`idToken.claims`' }),
   backchannelLogoutUri: uri,
   acr: text({ otherwise: 'any level' }),
