@@ -1,6 +1,6 @@
 import { misfit } from '../errors.ts'
 import type { LinkedIdentity, User } from '../ports/user-store.ts'
-import { OutageError } from '../ports/outage.ts'
+import { DEADLINE_STEPS, OutageError } from '../ports/outage.ts'
 import type { Clock } from '../ports/clock.ts'
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
@@ -10,7 +10,7 @@ const isText = (value: unknown): boolean => typeof value === 'string' && value !
  */
 const isFlag = (value: unknown): boolean =>
   typeof value === 'boolean' || value instanceof Date || [0, 1, 0n, 1n].includes(value as number)
-const isNone = (value: unknown): boolean => value === undefined || value === null
+export const isNone = (value: unknown): value is undefined | null => value === undefined || value === null
 const isVersion = (value: unknown): boolean =>
   (typeof value === 'number' && Number.isFinite(value)) || typeof value === 'string'
 const isTime = (value: unknown): boolean =>
@@ -88,7 +88,7 @@ function otherSpelling(row: object, name: string): string | null {
 
 /** Checks a user returned by a store. Returns `null` for `null` and `undefined`. @throws MisfitError */
 export function userOrNone(source: string, answer: unknown): User | null {
-  return answer === undefined || answer === null ? null : userFrom(source, answer)
+  return isNone(answer) ? null : userFrom(source, answer)
 }
 
 /**
@@ -96,7 +96,7 @@ export function userOrNone(source: string, answer: unknown): User | null {
  * @throws MisfitError
  */
 export function usersFrom(source: string, answer: unknown): User[] {
-  if (answer === undefined || answer === null) return []
+  if (isNone(answer)) return []
   if (!Array.isArray(answer)) throw misfit('store', { source, got: answer, takes: 'an array of users' })
   return answer.map((row: unknown) => userFrom(source, row))
 }
@@ -138,7 +138,7 @@ const LINK_FIELDS: ReadonlyArray<Field<LinkedIdentity>> = [
  * @throws MisfitError
  */
 export function linksFrom(source: string, answer: unknown): LinkedIdentity[] {
-  if (answer === undefined || answer === null) return []
+  if (isNone(answer)) return []
   if (!Array.isArray(answer)) throw misfit('store', { source, got: answer, takes: 'an array of links' })
   return answer.map((row: unknown) => linkFrom(source, row))
 }
@@ -162,24 +162,28 @@ function linkFrom(source: string, answer: unknown): LinkedIdentity {
 }
 
 /**
- * Checks that the value is one of the port's outcomes.
+ * Checks that the answer, or its `field`, is one of the port's outcomes.
  * @throws MisfitError
  */
 export function outcomeFrom<Outcome extends string>(
   source: string,
   answer: unknown,
-  outcomes: readonly Outcome[]
+  outcomes: readonly Outcome[],
+  field?: string
 ): Outcome {
   const outcome = outcomes.find((one) => one === answer)
-  if (outcome === undefined) throw misfit('store', { source, got: answer, takes: `one of ${outcomes.join(', ')}` })
+  if (outcome === undefined)
+    throw misfit('store', {
+      source,
+      ...(field === undefined ? {} : { field }),
+      got: answer,
+      takes: `one of ${outcomes.join(', ')}`
+    })
   return outcome
 }
 
-/**
- * Splits the time limit into this many timers. If the event loop was blocked, only one timer is late, and the process
- * reads the replies that arrived before the next. So a blocked process does not take a store for unreachable.
- */
-const LOOKS = 5
+/** How long a store or a hook of the host may take for one answer. */
+export const HOST_BUDGET_MS = 5000
 
 /**
  * Settles with the result of `call`, or rejects with an `OutageError` after `budgetMs`. A later result is dropped. A
@@ -194,16 +198,16 @@ export function within<Answer>(budgetMs: number, clock: Clock, call: () => Answe
     }
     let cancel = (): void => {}
     // Rejects in `setImmediate`, so that a reply that has arrived by the last timer still wins.
-    const look = (left: number): void => {
-      cancel = clock.after(budgetMs / LOOKS, () => {
-        if (left > 1) look(left - 1)
+    const step = (left: number): void => {
+      cancel = clock.after(budgetMs / DEADLINE_STEPS, () => {
+        if (left > 1) step(left - 1)
         else
           setImmediate(() => {
             reject(new OutageError(`no answer within ${budgetMs} ms`))
           })
       })
     }
-    look(LOOKS)
+    step(DEADLINE_STEPS)
     // A query builder is not a promise: its `then` may throw, or resolve to another thenable.
     Promise.resolve(pending).then(
       (answer) => {

@@ -9,11 +9,8 @@ import type {
   UsedPasskey,
   UserFactors
 } from '../ports/factor-store.ts'
-import { within } from './answers.ts'
+import { HOST_BUDGET_MS, isNone, outcomeFrom, within } from './answers.ts'
 import { misfit, MisfitError } from '../errors.ts'
-
-/** How long a store may take for one answer. */
-const BUDGET_MS = 5000
 
 // Browsers send these values. A database rejects a value that it can't store, which would look like an outage.
 const isHandle = (text: string): boolean => /^[A-Za-z0-9_-]{1,86}$/.test(text)
@@ -39,7 +36,11 @@ export function hostFactorStore(store: FactorStore, clock: Clock): FactorStore {
     return async (...args) => {
       if (canBe?.(args) === false) return none as Answer
       const method = store[name] as (...args: Args) => unknown
-      return read(`factors.${name}`, await within<unknown>(BUDGET_MS, clock, () => method.apply(store, args)), args)
+      return read(
+        `factors.${name}`,
+        await within<unknown>(HOST_BUDGET_MS, clock, () => method.apply(store, args)),
+        args
+      )
     }
   }
   const outcomes =
@@ -83,7 +84,6 @@ interface Kind {
 }
 
 const isWhole = (value: unknown): boolean => Number.isSafeInteger(value)
-const isNone = (value: unknown): value is undefined | null => value === undefined || value === null
 const orNone = ({ fits, takes }: Kind): Kind => ({
   fits: (value) => isNone(value) || fits(value),
   takes: `${takes}, null or left out`
@@ -211,24 +211,6 @@ function removedFrom(source: string, answer: unknown): RemovedFactor[] {
     const { id, kind } = read<RemovedFactor>(source, one, { id: TEXT, kind: NAME }, `[${index}].`)
     return { id, kind: outcomeFrom(source, kind, ['totp', 'passkey'], `[${index}].kind`) }
   })
-}
-
-/** Checks that the answer, or its `field`, is one of the outcomes. @throws MisfitError */
-function outcomeFrom<Outcome extends string>(
-  source: string,
-  answer: unknown,
-  outcomes: readonly Outcome[],
-  field?: string
-): Outcome {
-  const outcome = outcomes.find((one) => one === answer)
-  if (outcome === undefined)
-    throw misfit('store', {
-      source,
-      ...(field === undefined ? {} : { field }),
-      got: answer,
-      takes: outcomes.map((one) => `'${one}'`).join(', ')
-    })
-  return outcome
 }
 
 /** Reads an object with an `outcome`. For the outcome `of`, reads `field` too. @throws MisfitError */

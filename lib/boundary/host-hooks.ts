@@ -1,9 +1,6 @@
 import { misfit } from '../errors.ts'
 import type { Clock } from '../ports/clock.ts'
-import { isPromise, within } from './answers.ts'
-
-/** How long a hook may take for one answer. */
-const BUDGET_MS = 5000
+import { HOST_BUDGET_MS, isNone, isPromise, within } from './answers.ts'
 
 /** Checks and converts a hook's answer. @throws MisfitError for an invalid answer */
 type ReadAnswer<Answer> = (answer: unknown) => Answer
@@ -14,7 +11,7 @@ export function hostHook<Args extends unknown[], Answer>(
   read: ReadAnswer<Answer>,
   clock: Clock
 ): (...args: Args) => Promise<Answer> {
-  return async (...args) => read(await within<unknown>(BUDGET_MS, clock, () => hook(...args)))
+  return async (...args) => read(await within<unknown>(HOST_BUDGET_MS, clock, () => hook(...args)))
 }
 
 /**
@@ -29,8 +26,6 @@ export function atOnce<Answer>(answer: Answer, source: string): Answer {
   }
   return answer
 }
-
-const isNone = (answer: unknown): answer is undefined | null => answer === undefined || answer === null
 
 /** True if JSON can't contain the value. False for `undefined`, which JSON leaves out. */
 function isNoJson(value: unknown): boolean {

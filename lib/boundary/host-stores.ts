@@ -2,10 +2,7 @@ import { misfit, MisfitError } from '../errors.ts'
 import type { Client, ClientStore } from '../ports/client-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { User, UserStore } from '../ports/user-store.ts'
-import { linksFrom, outcomeFrom, pageFrom, userFrom, userOrNone, usersFrom, within } from './answers.ts'
-
-/** How long a store of the host's may take for one answer. */
-const BUDGET_MS = 5000
+import { HOST_BUDGET_MS, linksFrom, outcomeFrom, pageFrom, userFrom, userOrNone, usersFrom, within } from './answers.ts'
 
 /**
  * Wraps the host's user store: every call settles within five seconds, and every result is checked. An `undefined` user
@@ -15,26 +12,27 @@ const BUDGET_MS = 5000
 export function hostUserStore(users: UserStore, clock: Clock): UserStore {
   const { findByEmail, list, create, setPasswordHash, setEmailVerified, update, setDisabled, remove } = users
   return {
-    findById: async (id) => userOfId('users.findById', id, await within(BUDGET_MS, clock, () => users.findById(id))),
+    findById: async (id) =>
+      userOfId('users.findById', id, await within(HOST_BUDGET_MS, clock, () => users.findById(id))),
     findByUsername: async (username) =>
-      userOrNone('users.findByUsername', await within(BUDGET_MS, clock, () => users.findByUsername(username))),
+      userOrNone('users.findByUsername', await within(HOST_BUDGET_MS, clock, () => users.findByUsername(username))),
     ...(findByEmail === undefined
       ? {}
       : {
           findByEmail: async (email) =>
-            usersFrom('users.findByEmail', await within(BUDGET_MS, clock, () => findByEmail.call(users, email)))
+            usersFrom('users.findByEmail', await within(HOST_BUDGET_MS, clock, () => findByEmail.call(users, email)))
         }),
     ...(list === undefined
       ? {}
       : {
           list: async (query) =>
-            pageFrom('users.list', await within(BUDGET_MS, clock, () => list.call(users, query)), query.limit)
+            pageFrom('users.list', await within(HOST_BUDGET_MS, clock, () => list.call(users, query)), query.limit)
         }),
     ...(create === undefined
       ? {}
       : {
           create: async (user): Promise<User> =>
-            userFrom('users.create', await within(BUDGET_MS, clock, () => create.call(users, user)))
+            userFrom('users.create', await within(HOST_BUDGET_MS, clock, () => create.call(users, user)))
         }),
     ...(setPasswordHash === undefined
       ? {}
@@ -44,7 +42,7 @@ export function hostUserStore(users: UserStore, clock: Clock): UserStore {
           async setPasswordHash(...args): Promise<boolean> {
             return booleanFrom(
               'users.setPasswordHash',
-              await within(BUDGET_MS, clock, () => setPasswordHash.apply(users, args))
+              await within(HOST_BUDGET_MS, clock, () => setPasswordHash.apply(users, args))
             )
           }
         }),
@@ -53,29 +51,29 @@ export function hostUserStore(users: UserStore, clock: Clock): UserStore {
       ? {}
       : {
           setEmailVerified: async (...args) => {
-            await within(BUDGET_MS, clock, () => setEmailVerified.apply(users, args))
+            await within(HOST_BUDGET_MS, clock, () => setEmailVerified.apply(users, args))
           }
         }),
     ...(update === undefined
       ? {}
       : {
           update: async (...args) =>
-            userOfId('users.update', args[0], await within(BUDGET_MS, clock, () => update.apply(users, args)))
+            userOfId('users.update', args[0], await within(HOST_BUDGET_MS, clock, () => update.apply(users, args)))
         }),
     ...(setDisabled === undefined
       ? {}
       : {
           setDisabled: async (...args) =>
-            booleanFrom('users.setDisabled', await within(BUDGET_MS, clock, () => setDisabled.apply(users, args)))
+            booleanFrom('users.setDisabled', await within(HOST_BUDGET_MS, clock, () => setDisabled.apply(users, args)))
         }),
     ...(remove === undefined
       ? {}
       : {
           remove: async (id) => {
-            await within(BUDGET_MS, clock, () => remove.call(users, id))
+            await within(HOST_BUDGET_MS, clock, () => remove.call(users, id))
           }
         }),
-    ...hostIdentities(users, (call) => within(BUDGET_MS, clock, call))
+    ...hostIdentities(users, (call) => within(HOST_BUDGET_MS, clock, call))
   }
 }
 
@@ -127,7 +125,7 @@ export function hostClientStore(clients: ClientStore, { clock, read, onMisfit }:
     async findById(clientId) {
       // Strangers choose this value. A database that can't store it would reject, which would look like an outage.
       if (!CLIENT_ID.test(clientId)) return null
-      const row: unknown = await within(BUDGET_MS, clock, () => clients.findById(clientId))
+      const row: unknown = await within(HOST_BUDGET_MS, clock, () => clients.findById(clientId))
       if (row === undefined || row === null) return null
       try {
         const client = read(row)

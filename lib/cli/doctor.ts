@@ -2,7 +2,7 @@ import { slotOf } from '../accounts/slots.ts'
 import { hasBcrypt } from '../adapters/imported-hashes/imported-hash-verifier.ts'
 import { systemClock } from '../adapters/node/system.ts'
 import { redisState } from '../adapters/redis/record-store.ts'
-import { within } from '../boundary/answers.ts'
+import { HOST_BUDGET_MS, within } from '../boundary/answers.ts'
 import { settingsOf } from '../composition/compose.ts'
 import type { Services } from '../composition/services.ts'
 import { isMisfit, StartError } from '../errors.ts'
@@ -53,8 +53,6 @@ interface Report {
   notes: Fault[]
 }
 
-/** Time limit for one answer of a store or a provider. */
-const BUDGET_MS = 5000
 const CHECKS: Readonly<Record<string, Fault['check']>> = {
   FST_AUTHORITY_EVICTION: 'redis',
   FST_AUTHORITY_CLOCK_SKEW: 'clock'
@@ -64,7 +62,8 @@ const CHECKED = ['FST_AUTHORITY_STORE_DOWN', 'FST_AUTHORITY_KEYS_FAILED', 'FST_A
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-const ask = async <Answer>(work: () => Promise<Answer>): Promise<Answer> => await within(BUDGET_MS, systemClock, work)
+const ask = async <Answer>(work: () => Promise<Answer>): Promise<Answer> =>
+  await within(HOST_BUDGET_MS, systemClock, work)
 
 export const DOCTOR: ConfigCommand = {
   name: 'doctor',

@@ -13,6 +13,13 @@ export class OutageError extends Error {
   }
 }
 
+/**
+ * The number of timers that make up the time limit of a call. If the event loop was blocked, only one timer is late,
+ * and the process reads the replies that arrived before the next. So a blocked process does not take a store for
+ * unreachable.
+ */
+export const DEADLINE_STEPS = 5
+
 /** True if the error says that the server accepts no write now: a replica, a full disk. */
 export const refusesWrites = (error: unknown): boolean =>
   error instanceof Error && 'refusesWrites' in error && error.refusesWrites === true

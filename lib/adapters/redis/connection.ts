@@ -1,3 +1,4 @@
+import { DEADLINE_STEPS } from '../../ports/outage.ts'
 import { endOfTurn } from '../../ports/turn.ts'
 import {
   brokenConnection,
@@ -66,11 +67,6 @@ interface Call {
 
 /** The interval in milliseconds at which a server that has stopped answering is probed. */
 const ASK_AGAIN_MS = 1000
-/**
- * The number of timers that make up the time limit. After a blocked event loop only one timer is late, and the process
- * reads arrived replies before the next.
- */
-const LOOKS = 5
 
 const TIME = defineKeyScript("local time = redis.call('TIME') return time[1] * 1000 + math.floor(time[2] / 1000)")
 const NOTHING = defineKeyScript('return 1')
@@ -216,7 +212,7 @@ export function redisConnection(
       else giveUp(brokenConnection)
     }
     let trip = 0
-    let looks = 0
+    let steps = 0
     const expire = (expired: number): void => {
       if (expired !== trip || !sent.has(broken)) return
       // Not in a Cluster, where one node may hang while the others answer.
@@ -224,17 +220,17 @@ export function redisConnection(
       giveUp(() => tooLate(timeoutMs))
     }
     // `setImmediate` lets the process read an answer that arrived before the last timer.
-    const look = (): void => {
-      if (++looks < LOOKS) timer.refresh()
+    const step = (): void => {
+      if (++steps < DEADLINE_STEPS) timer.refresh()
       else setImmediate(expire, trip)
     }
-    const timer = setTimeout(look, timeoutMs / LOOKS)
+    const timer = setTimeout(step, timeoutMs / DEADLINE_STEPS)
     timer.unref()
     sent.add(broken)
     const nextTrip = (): void => {
       if (!sent.has(broken)) return
       trip++
-      looks = 0
+      steps = 0
       timer.refresh()
     }
     exchangeAll(calls, texts, nextTrip)

@@ -1,6 +1,6 @@
 import { isProvisional, makesProvisional } from '../../accounts/address-proof.ts'
 import { createBackground } from '../../accounts/background.ts'
-import { within } from '../../boundary/answers.ts'
+import { HOST_BUDGET_MS, within } from '../../boundary/answers.ts'
 import type { Kernel, Parts } from '../../feature.ts'
 import { namingFailures } from '../../ports/outage.ts'
 import { STORE_OPERATIONS, tracedStore } from '../../ports/tracing.ts'
@@ -9,9 +9,6 @@ import { apiKeyEndpoints, shownKey } from './endpoints.ts'
 import { createApiKeys } from './keys.ts'
 import { apiKeyPages } from './pages/api-keys.ts'
 import type { ApiKeySettings } from './options.ts'
-
-/** The longest that a store may take for one answer. */
-const BUDGET_MS = 5000
 
 export async function create({ store: given, ...on }: ApiKeySettings, kernel: Kernel): Promise<Parts> {
   const { accounts, settings } = kernel
@@ -22,7 +19,7 @@ export async function create({ store: given, ...on }: ApiKeySettings, kernel: Ke
   const calls = Object.fromEntries(
     STORE_OPERATIONS.api_keys.map((name) => {
       const method = given[name as keyof ApiKeyStore] as (...args: unknown[]) => Promise<unknown>
-      return [name, (...args: unknown[]) => within(BUDGET_MS, clock, () => method.apply(given, args))]
+      return [name, (...args: unknown[]) => within(HOST_BUDGET_MS, clock, () => method.apply(given, args))]
     })
   ) as unknown as ApiKeyStore
   const store = tracedStore('api_keys', namingFailures('api_keys', calls))
