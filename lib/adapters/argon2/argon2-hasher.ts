@@ -9,7 +9,7 @@ function asBuffer(bytes: Uint8Array): Buffer {
  * Rewrites the parameters of a hash in the order `m,t,p`, the only order that libargon2 reads. Some versions of the
  * package `argon2` write `m,p,t`.
  */
-function inOrder(encoded: string): string {
+function withCanonicalOrder(encoded: string): string {
   return encoded.replace(/\$m=(\d+),p=(\d+),t=(\d+)/, '$m=$1,t=$3,p=$2')
 }
 
@@ -22,7 +22,7 @@ export function argon2Hasher(): PasswordHasher {
   return {
     async hash(password, { memoryCost, timeCost, parallelism }, secret) {
       const engine = await load()
-      return inOrder(
+      return withCanonicalOrder(
         await engine.hash(password, {
           type: engine.argon2id,
           version: 0x13,

@@ -3,7 +3,7 @@ import { pageOf, placeAfter } from '../../protocol/audit-place.ts'
 
 /** An audit log in the memory of one process, for development and tests. */
 export function memoryAudit(): AuditLog {
-  /** Sorted by `inOrder`, oldest first. `list` returns the newest first. */
+  /** Sorted by `byTime`, oldest first. `list` returns the newest first. */
   let entries: AuditEntry[] = []
   const places = new Set<string>()
   return {
@@ -15,13 +15,13 @@ export function memoryAudit(): AuditLog {
       places.add(place)
       const last = entries.at(-1)
       entries.push(structuredClone(entry))
-      if (last !== undefined && inOrder(last, entry) > 0) entries.sort(inOrder)
+      if (last !== undefined && byTime(last, entry) > 0) entries.sort(byTime)
     },
     async list({ limit, after, user, actor, action, since = 0, until = Infinity }) {
       const place = placeAfter(after)
       const found = entries.filter(
         (entry) =>
-          (place === null || inOrder(entry, place) < 0) &&
+          (place === null || byTime(entry, place) < 0) &&
           (user === undefined || (entry.target?.type === 'user' && entry.target.id === user)) &&
           (actor === undefined || entry.actor.id === actor) &&
           (action === undefined || entry.action === action) &&
@@ -50,5 +50,5 @@ export function memoryAudit(): AuditLog {
 
 type Place = Pick<AuditEntry, 'at' | 'chain' | 'seq'>
 
-const inOrder = (one: Place, other: Place): number =>
+const byTime = (one: Place, other: Place): number =>
   one.at - other.at || (one.chain < other.chain ? -1 : one.chain > other.chain ? 1 : one.seq - other.seq)

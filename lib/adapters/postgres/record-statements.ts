@@ -35,7 +35,7 @@ const mayBeNew = ({ expect, change }: RecordWrite): boolean =>
 
 const recordOf = (row: Row): StoredRecord => ({ version: text(row, 'version'), value: text(row, 'value') })
 
-function inOrder(keys: readonly string[], rows: readonly Row[]): Array<StoredRecord | null> {
+function recordsFor(keys: readonly string[], rows: readonly Row[]): Array<StoredRecord | null> {
   const found = new Map(rows.map((row) => [text(row, 'key'), recordOf(row)]))
   return keys.map((key) => found.get(key) ?? null)
 }
@@ -68,7 +68,7 @@ function readerOf(query: Query, name: string) {
     const [first] = keys
     if (first === undefined) return []
     return keys.length > 1
-      ? inOrder(keys, await query(selectMany, partition, arrayOf(keys)))
+      ? recordsFor(keys, await query(selectMany, partition, arrayOf(keys)))
       : [await readOne([partition, first])]
   }
 }
@@ -155,6 +155,6 @@ function committerOfAll(query: Query, name: string) {
       now
     )
     if (row === undefined) throw new TypeError('The database answered a SELECT with no row.')
-    return row['found'] === null ? null : inOrder(keys, rowsIn(row, 'found'))
+    return row['found'] === null ? null : recordsFor(keys, rowsIn(row, 'found'))
   }
 }

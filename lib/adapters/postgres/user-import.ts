@@ -42,7 +42,7 @@ const USER_COLUMNS =
  * Sorts the users by id, because two imports that insert in different orders could deadlock. Of several users with the
  * same id or username it keeps only the first.
  */
-function inOrder(users: readonly UserToImport[]): UserToImport[] {
+function firstOfEachById(users: readonly UserToImport[]): UserToImport[] {
   const [ids, names] = [new Set<string>(), new Set<string>()]
   const first = users.filter(({ user: { id, username } }) => {
     if (ids.has(id) || names.has(username)) return false
@@ -108,7 +108,7 @@ export function postgresImport(table: string, { query, jsonOf }: ImportDeps): Us
     async importUsers(wanted, { dryRun = false } = {}) {
       const before = await holdersOf(wanted)
       const absent = wanted.filter((one) => outcomeAmong(one.user, before(one)) === null)
-      const tried = dryRun ? absent : inOrder(absent)
+      const tried = dryRun ? absent : firstOfEachById(absent)
       const written = await (dryRun ? free : insert)(tried)
       // Reads the holders again, because another process may have taken an id or a name meanwhile.
       const after = !dryRun && written.size < absent.length ? await holdersOf(absent) : before
