@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Cluster, Redis } from 'ioredis'
 import t from '../support/tap.ts'
 import { redisFactorStore } from '../../lib/adapters/redis/record-store.ts'
-import { FACTOR_COMMANDS } from '../../lib/adapters/redis/server.ts'
+import { RECORD_COMMANDS } from '../../lib/adapters/redis/server.ts'
 import type { FactorStore } from '../../lib/ports/factor-store.ts'
 import { partitionOf } from '../../lib/protocol/digest.ts'
 import { runContract } from '../../lib/testing/contract.ts'
@@ -78,7 +78,7 @@ t.test('redis: makes one or two round trips per operation, of documented command
   }
   const used = [...seen].flatMap(([command, calls]) => (calls > 0 ? [command.toUpperCase()] : []))
   t.strictSame(
-    used.filter((command) => !['EVALSHA', 'INFO', ...FACTOR_COMMANDS].includes(command)),
+    used.filter((command) => !['EVALSHA', 'INFO', ...RECORD_COMMANDS].includes(command)),
     []
   )
   await client.script('FLUSH')
@@ -101,7 +101,7 @@ t.test('redis: works with the documented rights, and names each missing one', as
     client.disconnect()
   }
   await prepared()
-  for (const command of FACTOR_COMMANDS)
+  for (const command of RECORD_COMMANDS)
     await t.rejects(prepared(`-${command.toLowerCase()}`), {
       name: 'StartError',
       message: new RegExp(
@@ -115,7 +115,7 @@ t.test('redis: works with the documented rights, and names each missing one', as
       .filter((right) => right.startsWith('+'))
       .map((right) => right.slice(1).toUpperCase())
       .toSorted(),
-    [...FACTOR_COMMANDS, 'EVAL', 'EVALSHA', 'INFO', 'CLUSTER|SLOTS', 'CLUSTER|INFO', 'ASKING'].toSorted()
+    [...RECORD_COMMANDS, 'EVAL', 'EVALSHA', 'INFO', 'CLUSTER|SLOTS', 'CLUSTER|INFO', 'ASKING'].toSorted()
   )
 })
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { Cluster, Redis } from 'ioredis'
 import t from '../support/tap.ts'
 import { redisAttemptStore } from '../../lib/adapters/redis/attempt-store.ts'
-import { COUNTER_COMMANDS, RECORD_COMMANDS, sharedConnection } from '../../lib/adapters/redis/server.ts'
+import { COUNTER_COMMANDS, STATE_COMMANDS, sharedConnection } from '../../lib/adapters/redis/server.ts'
 import { redisState } from '../../lib/adapters/redis/record-store.ts'
 import { startRedis, startRedisCluster } from '../support/redis-server.ts'
 import { operations, userOf } from './support/state-records.ts'
@@ -63,7 +63,7 @@ t.test('documents exactly the commands of the scripts', async (t) => {
     .map((name) => readFileSync(new URL(`../../lib/adapters/redis/${name}.ts`, import.meta.url), 'utf8'))
     .join('\n')
   const called = [...lua.matchAll(/redis\.p?call\('([A-Z]+)'/g)].map(([, name]) => `+${name?.toLowerCase()}`)
-  const tried = [...RECORD_COMMANDS, ...COUNTER_COMMANDS].map((command) => `+${command.toLowerCase()}`)
+  const tried = [...STATE_COMMANDS, ...COUNTER_COMMANDS].map((command) => `+${command.toLowerCase()}`)
   t.strictSame(
     [...new Set(tried)].toSorted(),
     [...new Set(called)].filter((right) => right !== '+info').toSorted(),

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import t from '../support/tap.ts'
 import { redisAttemptStore, type RedisAttemptStore } from '../../lib/adapters/redis/attempt-store.ts'
 import type { RedisClient } from '../../lib/adapters/redis/connection.ts'
-import { COUNTER_COMMANDS, RECORD_COMMANDS, sharedConnection } from '../../lib/adapters/redis/server.ts'
+import { COUNTER_COMMANDS, STATE_COMMANDS, sharedConnection } from '../../lib/adapters/redis/server.ts'
 import { redisState, type RedisState } from '../../lib/adapters/redis/record-store.ts'
 import { parallel, tally } from '../../lib/testing/contract.ts'
 import { oneTimeToken } from '../../lib/protocol/credential.ts'
@@ -215,7 +215,7 @@ t.test('prepare names each command that the user may not run, for state and coun
   }
   const state = (client: Redis): RedisState => redisState(client)
   const attempts = (client: Redis): RedisAttemptStore => redisAttemptStore(sharedConnection(client))
-  for (const command of RECORD_COMMANDS) {
+  for (const command of STATE_COMMANDS) {
     await t.rejects(
       prepared([command], state),
       { ...INVALID_OPTIONS, message: new RegExp(`may not run ${command} on keys that begin with "authority:"`) },

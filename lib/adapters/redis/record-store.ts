@@ -10,7 +10,7 @@ import type { RedisClient } from './connection.ts'
 import { defineKeyScript, list, SLACK, textOrNull } from './refusal.ts'
 import {
   evictionPolicyOf,
-  FACTOR_COMMANDS,
+  RECORD_COMMANDS,
   isAppendOnly,
   requireFitServer,
   sharedConnection,
@@ -74,7 +74,10 @@ function argumentsOf({ expect, change }: RecordWrite, now: number): Array<string
  * Records in Redis 6.2 or later, or Valkey: a string each. A partition is a hash tag, so that its records lie in one
  * slot. The scripts touch only the keys that they declare. A record without an end has no TTL.
  */
-export function redisRecords(client: RedisClient, { prefix }: RedisRecordsOptions): RecordStore {
+export function redisRecords(
+  client: RedisClient,
+  { prefix }: RedisRecordsOptions
+): RecordStore & Required<Pick<RecordStore, 'time'>> {
   const { run, time } = sharedConnection(client)
   if (/[{}]/.test(prefix))
     throw new TypeError(`The prefix ${JSON.stringify(prefix)} has braces, which mark the hash slot of a key in Redis.`)
@@ -147,7 +150,7 @@ export function redisState(
   return {
     ...recordState(records, { maxFamiliesPerUser, maxSessionsPerUser }),
     prepare: () => requireFitServer(connection, { what: 'redisState', prefix }),
-    time: () => connection.time(`${prefix}{service}:time`),
+    time: records.time,
     evictionPolicy: () => evictionPolicyOf(connection, `${prefix}{service}:k`),
     isAppendOnly: () => isAppendOnly(connection, `${prefix}{service}:k`)
   }
@@ -189,7 +192,7 @@ export function redisFactorStore(
     prepare: () =>
       requireFitServer(
         connection,
-        { what: 'redisFactorStore', ...ours, commands: FACTOR_COMMANDS },
+        { what: 'redisFactorStore', ...ours, commands: RECORD_COMMANDS },
         noEviction('redisFactorStore', 'second factors', 'and leave users with a password alone')
       ),
     isAppendOnly: () => isAppendOnly(connection, trialKey(ours.prefix))
@@ -211,7 +214,7 @@ export function redisApiKeyStore(
     prepare: () =>
       requireFitServer(
         sharedConnection(client),
-        { what: 'redisApiKeyStore', ...ours, commands: FACTOR_COMMANDS },
+        { what: 'redisApiKeyStore', ...ours, commands: RECORD_COMMANDS },
         noEviction('redisApiKeyStore', 'API keys', 'and end programs that use them')
       )
   }

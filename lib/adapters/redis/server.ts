@@ -37,7 +37,7 @@ export const trialKey = (prefix: string): string => `${prefix}{trial}`
  */
 export async function requireFitServer(
   connection: RedisConnection,
-  { what, prefix, commands = RECORD_COMMANDS }: { what: string; prefix: string; commands?: readonly string[] },
+  { what, prefix, commands = STATE_COMMANDS }: { what: string; prefix: string; commands?: readonly string[] },
   check?: (fieldOf: (name: string) => string | undefined) => void
 ): Promise<void> {
   const key = trialKey(prefix)
@@ -64,9 +64,9 @@ export const isAppendOnly = async (connection: RedisConnection, key: string): Pr
   (await lookAt(connection, key))('aof_enabled') === '1'
 
 /** The commands that the scripts of the stores use. A test compares these lists with the scripts and the guide. */
-export const RECORD_COMMANDS: readonly string[] = ['GETRANGE', 'MGET', 'SET', 'DEL', 'TIME']
+export const RECORD_COMMANDS: readonly string[] = ['GETRANGE', 'MGET', 'SET', 'DEL']
+export const STATE_COMMANDS: readonly string[] = [...RECORD_COMMANDS, 'TIME']
 export const COUNTER_COMMANDS: readonly string[] = ['SET', 'GET', 'DEL', 'TIME']
-export const FACTOR_COMMANDS: readonly string[] = ['GETRANGE', 'MGET', 'SET', 'DEL']
 
 /**
  * KEYS[1]: a key that nothing else uses. ARGV: commands to try on it. Replies the commands that the user of the
@@ -75,7 +75,7 @@ export const FACTOR_COMMANDS: readonly string[] = ['GETRANGE', 'MGET', 'SET', 'D
 const TRY = defineKeyScript(`
 local key = KEYS[1]
 local ARGUMENTS = {
-  SET = { key, '1', 'PX', 60000 }, GET = { key }, GETRANGE = { key, 0, 0 }, MGET = { key }, EXISTS = { key },
+  SET = { key, '1', 'PX', 60000 }, GET = { key }, GETRANGE = { key, 0, 0 }, MGET = { key },
   DEL = { key }, TIME = {}
 }
 local refused = {}
