@@ -256,8 +256,9 @@ export interface FactorStore {
 
   /**
    * Keeps one sealed text for the whole store, so that a start can find out whether `secret` opens the stored secrets.
-   * Writes `next` if `former` is stored (`null`: nothing is), and resolves to the text stored then. Without this
-   * method, a wrong `secret` shows only when a user enters a code.
+   * Writes `next` if `former` is stored (`null`: nothing is), and resolves to the text stored then. If nothing is
+   * stored and `former` is a text, writes nothing and resolves to `next`. Without this method, a wrong `secret` shows
+   * only when a user enters a code.
    */
   keepSeal?(next: string, former: string | null): Promise<string>
 

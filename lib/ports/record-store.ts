@@ -34,6 +34,10 @@ export const NEVER = Number.MAX_SAFE_INTEGER
 /** `expect` of a write that replaces or deletes any version, or no record. No version is equal to this text. */
 export const ANY = '*'
 
+/** True if a record that is stored, or `null`, is as the write expects. */
+export const isExpected = ({ expect }: Pick<RecordWrite, 'expect'>, found: StoredRecord | null): boolean =>
+  expect === ANY || expect === (found?.version ?? null)
+
 /** Every version has this length, and consists of the characters of base64url. */
 export const VERSION_LENGTH = 14
 

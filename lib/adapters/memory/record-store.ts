@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { ANY, type RecordStore, type RecordWrite, type StoredRecord } from '../../ports/record-store.ts'
+import { isExpected, type RecordStore, type StoredRecord } from '../../ports/record-store.ts'
 import type { State } from '../../ports/state.ts'
 import { noOthers } from '../../protocol/bounds.ts'
 import { recordState } from '../../records/state.ts'
@@ -41,9 +41,6 @@ export function memoryRecords(): RecordStore {
       })
   }
 }
-
-const isExpected = ({ expect }: RecordWrite, found: Kept | null): boolean =>
-  expect === ANY || expect === (found?.version ?? null)
 
 const kept = ({ value, version, expiresAt }: Kept): Kept => ({ value, version, expiresAt })
 

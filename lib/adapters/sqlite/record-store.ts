@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { ANY, type RecordStore, type RecordWrite, type StoredRecord } from '../../ports/record-store.ts'
+import { isExpected, type RecordStore, type RecordWrite, type StoredRecord } from '../../ports/record-store.ts'
 import { type Row, text } from '../sql/rows.ts'
 import { codeOf, patient, type SqliteDatabase } from './database.ts'
 import { joined } from '../sql/joined.ts'
@@ -60,10 +60,7 @@ export function sqliteRecords(db: SqliteDatabase, { table }: SqliteRecordsOption
           commits.map(({ partition, writes }) => {
             const keys = writes.map(({ key }) => key)
             const found = read(partition, keys)
-            const isAsExpected = writes.every(
-              ({ expect }, index) => expect === ANY || expect === (found[index]?.version ?? null)
-            )
-            if (!isAsExpected) return found
+            if (!writes.every((one, index) => isExpected(one, found[index] ?? null))) return found
             for (const one of writes) write(partition, one)
             return null
           })
