@@ -6,10 +6,10 @@ import {
   type MigrationStep,
   missingVersions,
   namesOf,
-  type Seen,
+  type AppliedVersion,
   sqlOf,
   tooNew,
-  unusable
+  unusableMessage
 } from '../sql/migration-steps.ts'
 import { integer, text } from '../sql/rows.ts'
 import { isForAPerson, type PostgresDatabase, type Query, queryOf, withNamedStatements } from './database.ts'
@@ -70,7 +70,7 @@ ${steps
   .join('\n')}
 END $authority$`
 
-async function versionOf(query: Query, { component, prefix }: Migrations): Promise<Seen> {
+async function versionOf(query: Query, { component, prefix }: Migrations): Promise<AppliedVersion> {
   const [log] = await query(
     `SELECT to_regclass('${prefix}authority_migrations') IS NOT NULL AS exists,
       current_setting('server_encoding') AS encoding, current_setting('transaction_isolation') AS isolation`
@@ -114,7 +114,7 @@ export function connect(db: PostgresDatabase, migrations: Migrations): Connectio
   const prepared = async (): Promise<void> => {
     ready ??= migrate(query, migrations).catch((error: unknown) => {
       ready = undefined
-      throw isForAPerson(error) ? invalidOptions(unusable(migrations.component, error), error) : error
+      throw isForAPerson(error) ? invalidOptions(unusableMessage(migrations.component, error), error) : error
     })
     await ready
   }

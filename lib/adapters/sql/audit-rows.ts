@@ -8,10 +8,23 @@ type Run = (sql: string, ...values: Value[]) => Promise<Row[]>
 
 const COLUMNS = ['chain', 'seq', 'at', 'action', 'outcome', 'user_id', 'actor_id', 'ip', 'entry', 'mac'] as const
 
-/** The values of an entry in the order of `COLUMNS`. The column `entry` contains the other fields as JSON. */
-function valuesOf({ chain, seq, at, action, outcome, ip, mac, ...rest }: AuditEntry): Value[] {
+/** The columns that `prune` replaces in an entry that becomes a mark. */
+const REPLACED = ['action', 'outcome', 'user_id', 'actor_id', 'ip', 'entry'] as const
+
+/** The values of an entry by their columns. The column `entry` contains the other fields as JSON. */
+function rowOf({
+  chain,
+  seq,
+  at,
+  action,
+  outcome,
+  ip,
+  mac,
+  ...rest
+}: AuditEntry): Record<(typeof COLUMNS)[number], Value> {
   const user = rest.target?.type === 'user' ? rest.target.id : null
-  return [chain, seq, at, action, outcome, user, rest.actor.id, ip, JSON.stringify(rest), mac]
+  const ids = { user_id: user, actor_id: rest.actor.id }
+  return { chain, seq, at, action, outcome, ...ids, ip, entry: JSON.stringify(rest), mac }
 }
 
 type Rest = Pick<AuditEntry, 'actor' | 'target' | 'clientId' | 'sid' | 'requestId' | 'ipMac' | 'details'>
@@ -27,7 +40,7 @@ const EMPTY: Rest = {
 }
 
 /** Returns `instead` for an unreadable column, so that an entry that an attacker damaged does not hide all others. */
-function readable<Value>(read: () => Value, instead: Value): Value {
+function readable<Result>(read: () => Result, instead: Result): Result {
   try {
     return read()
   } catch {
@@ -83,7 +96,7 @@ export function sqlAudit(kind: string, table: string, run: Run): Omit<AuditLog, 
   const oldest = `SELECT chain FROM ${table} WHERE at < ? AND action <> '${PRUNED}' ORDER BY at, chain, seq LIMIT 1`
   const prefix = `SELECT seq, at, mac FROM ${table} WHERE chain = ? AND at < ? AND action <> '${PRUNED}'
     ORDER BY seq LIMIT ?`
-  const empty = `UPDATE ${table} SET action = ?, outcome = ?, user_id = ?, actor_id = ?, ip = ?, entry = ?
+  const replace = `UPDATE ${table} SET ${REPLACED.map((name) => `${name} = ?`).join(', ')}
     WHERE chain = ? AND seq = ? RETURNING 1 AS done`
   const remove = `DELETE FROM ${table} WHERE chain = ? AND seq < ? RETURNING 1 AS done`
   const forget = `UPDATE ${table} SET ip = NULL WHERE (chain, seq) IN
@@ -93,7 +106,8 @@ export function sqlAudit(kind: string, table: string, run: Run): Omit<AuditLog, 
     kind,
     durable: true,
     async append(entry) {
-      await run(insert, ...valuesOf(entry))
+      const row = rowOf(entry)
+      await run(insert, ...COLUMNS.map((name) => row[name]))
     },
     async list(query) {
       const conditions = conditionsOf(query)
@@ -111,9 +125,9 @@ export function sqlAudit(kind: string, table: string, run: Run): Omit<AuditLog, 
       return row === undefined ? null : { seq: integer(row, 'seq'), mac: text(row, 'mac') }
     },
     async prune(before, limit, addressesBefore) {
-      let removed = (await run(forget, addressesBefore, limit)).length
+      let changed = (await run(forget, addressesBefore, limit)).length
       const [found] = await run(oldest, before)
-      if (found === undefined) return removed
+      if (found === undefined) return changed
       const chain = text(found, 'chain')
       const rows = await run(prefix, chain, before, limit)
       const last = rows.at(-1)
@@ -121,12 +135,12 @@ export function sqlAudit(kind: string, table: string, run: Run): Omit<AuditLog, 
         // Keeps the last entry of the prefix as its mark, and writes the mark first. If the process stops after that,
         // the next call removes the rest.
         const mark = prunedEntry({ chain, seq: integer(last, 'seq'), at: integer(last, 'at'), mac: text(last, 'mac') })
-        const [, , , ...values] = valuesOf(mark)
-        await run(empty, ...values.slice(0, -1), chain, mark.seq)
+        const row = rowOf(mark)
+        await run(replace, ...REPLACED.map((name) => row[name]), chain, mark.seq)
         await run(remove, chain, mark.seq)
-        removed += rows.length
+        changed += rows.length
       }
-      return removed
+      return changed
     }
   }
 }

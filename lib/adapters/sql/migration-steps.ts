@@ -1,7 +1,7 @@
 /**
  * A migration of a component's tables. `minReader` is the oldest version whose code still works after the step. A step
  * that only adds something has it, so that a release can be rolled back and old and new instances can run side by side.
- * After a step that is a plain string, no older code works.
+ * A plain string: older releases cannot use the tables after this step.
  */
 export type MigrationStep = string | { sql: string; minReader: number }
 
@@ -12,7 +12,7 @@ export const minReaderOf = (step: MigrationStep, version: number): number =>
   typeof step === 'string' ? version : step.minReader
 
 /** The newest applied step, and the oldest code that can read the tables. */
-export interface Seen {
+export interface AppliedVersion {
   version: number
   minReader: number
 }
@@ -29,18 +29,18 @@ export interface Migrated {
 }
 
 /** The versions of the steps that are not applied yet. */
-export const missingVersions = ({ version }: Seen, steps: readonly MigrationStep[]): number[] =>
+export const missingVersions = ({ version }: AppliedVersion, steps: readonly MigrationStep[]): number[] =>
   steps.map((_step, index) => index + 1).filter((number) => number > version)
 
 export const namesOf = (component: string, versions: readonly number[]): string[] =>
   versions.map((version) => `${component}, version ${version}`)
 
-export const unusable = (component: string, error: unknown): string =>
-  `The tables of ${component} can't be made or read. ${error instanceof Error ? error.message : ''}`
+export const unusableMessage = (component: string, error: unknown): string =>
+  `The tables of ${component} can't be made or read.${error instanceof Error ? ` ${error.message}` : ''}`
 
-/** True if code that knows `known` steps can work with tables of a newer release. */
-export const canRead = ({ version, minReader }: Seen, known: number): boolean => version <= known || minReader <= known
+/** True if code that knows `known` steps can work with the tables. `minReader` is never above `version`. */
+export const canRead = ({ minReader }: AppliedVersion, known: number): boolean => minReader <= known
 
-export const tooNew = (component: string, { version, minReader }: Seen, known: number): string =>
+export const tooNew = (component: string, { version, minReader }: AppliedVersion, known: number): string =>
   `The tables of ${component} were made by a newer release (version ${version}, which works ` +
   `for code of version ${minReader} on; this one knows ${known}).`

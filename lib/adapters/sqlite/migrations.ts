@@ -6,10 +6,10 @@ import {
   minReaderOf,
   missingVersions,
   namesOf,
-  type Seen,
+  type AppliedVersion,
   sqlOf,
   tooNew,
-  unusable
+  unusableMessage
 } from '../sql/migration-steps.ts'
 import { integer } from '../sql/rows.ts'
 import { codeOf, connect, type Connection, patient, type SqliteDatabase } from './database.ts'
@@ -25,7 +25,7 @@ const CREATE_LOG = `CREATE TABLE IF NOT EXISTS authority_migrations (
   PRIMARY KEY (component, version)
 ) STRICT`
 
-function appliedOf(connection: Connection, component: string): Seen {
+function appliedOf(connection: Connection, component: string): AppliedVersion {
   const [log] = connection.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'authority_migrations'")
   if (log === undefined) return { version: 0, minReader: 0 }
   const [row] = connection.query(
@@ -73,7 +73,7 @@ function missingSteps(connection: Connection, component: string, steps: readonly
 /** Returns an outage unchanged, because it may pass. Makes any other error a `StartError`: an operator must fix it. */
 function explained(error: unknown, component: string): unknown {
   if (error instanceof StartError || codeOf(error) !== undefined) return error
-  return invalidOptions(unusable(component, error), error)
+  return invalidOptions(unusableMessage(component, error), error)
 }
 
 /** A connection that migrates the tables of a component before their first use. */
