@@ -38,8 +38,10 @@ export interface Feature<On = unknown> extends FeatureSection {
 /** The kernel, as a feature sees it. */
 export interface Kernel {
   accounts: AccountsDeps
-  /** The keys for this purpose only: one for each secret, newest first. */
+  /** The keys for this purpose and this registration of the plugin only: one for each secret, newest first. */
   keysFor(purpose: string): readonly [Uint8Array, ...Uint8Array[]]
+  /** Like `keysFor`, but the keys survive a new issuer and prefix: for values in the host's stores. */
+  storedKeysFor(purpose: string): readonly [Uint8Array, ...Uint8Array[]]
   /**
    * Makes a sealer for this purpose and this registration of the plugin only. It also opens texts that a former secret
    * sealed.

@@ -149,11 +149,12 @@ export function keysOf(
   secrets: readonly string[],
   owner: CookieOwner,
   random: Random
-): Pick<Kernel, 'keysFor' | 'sealerFor'> {
+): Pick<Kernel, 'keysFor' | 'sealerFor' | 'storedKeysFor'> {
   const all = anySecrets(secrets, random)
   const [first, ...former] = all
   return {
-    keysFor: (purpose) => [deriveKey(first, purpose), ...former.map((secret) => deriveKey(secret, purpose))],
+    keysFor: (purpose) => [ownKey(first, purpose, owner), ...former.map((secret) => ownKey(secret, purpose, owner))],
+    storedKeysFor: (purpose) => [deriveKey(first, purpose), ...former.map((secret) => deriveKey(secret, purpose))],
     sealerFor: (purpose) => sealerOf(all, (secret) => ownKey(secret, purpose, owner))
   }
 }

@@ -183,7 +183,7 @@ export async function create(
   await kernel.prepare('the audit log', async () => {
     await log.prepare?.()
   })
-  const keys = kernel.keysFor('audit')
+  const keys = kernel.storedKeysFor('audit')
   const writer = auditWriter(log, keys[0], {
     clock,
     random,

@@ -35,7 +35,7 @@ export type ProvingDeps = AccountsDeps & { factors: FactorDeps }
 /** The kernel's dependencies with those of second factors. */
 export function withFactors(
   { methods, rememberDeviceMs, required, totpIssuer }: FactorSettings,
-  { accounts, clients, factors, keysFor, settings }: Kernel
+  { accounts, clients, factors, keysFor, storedKeysFor, settings }: Kernel
 ): ProvingDeps {
   if (factors === null) throw new TypeError('Second factors are on without a store.')
   const hook = required === null ? null : hostHook(required, HOOK_ANSWERS['mfa.required'], accounts.clock)
@@ -45,12 +45,10 @@ export function withFactors(
       ...factors,
       totpIssuer,
       sessionLifetimeMs: settings.session.expiresInMs,
-      recoveryKeys: keysFor('recovery codes'),
-      importKey: keysFor('imported apps')[0],
+      recoveryKeys: storedKeysFor('recovery codes'),
+      importKey: storedKeysFor('imported apps')[0],
       remembered:
-        rememberDeviceMs === null
-          ? null
-          : { lifetimeMs: rememberDeviceMs, keys: keysFor(`remembered browsers ${accounts.service}`) },
+        rememberDeviceMs === null ? null : { lifetimeMs: rememberDeviceMs, keys: keysFor('remembered browsers') },
       policy: {
         methods,
         required:

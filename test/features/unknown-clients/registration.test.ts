@@ -119,6 +119,8 @@ t.test('rejects made-up client ids, and ids after their secret or redirect schem
   )
   t.equal(await status(id, await world(t, { clientRegistration: SCHEMES, secret: `${APP_SECRET} 2` })), 400)
   t.equal(await status(id, await world(t)), 400, 'without its scheme')
+  const elsewhere = await world(t, { clientRegistration: SCHEMES, issuer: 'http://localhost:3001' })
+  t.equal(await status(id, elsewhere), 400, 'at another service with the same secret')
   t.equal(await status(id, await world(t, { clientRegistration: false })), 400)
   await test.app.authority.blockClient(id)
   t.equal(await status(id), 400)
