@@ -6,6 +6,7 @@ import type { PasswordSettings } from '../settings/sections/password.ts'
 import type { RateLimits } from '../settings/sections/rate-limit.ts'
 import type { Settings } from '../settings/settings.ts'
 import { HOOK_ANSWERS, hostHook } from '../boundary/host-hooks.ts'
+import { ACCESS_TOKEN_CLAIMS } from '../protocol/access-token.ts'
 
 /**
  * Wraps the host's hooks `claims`, `pages.render` and those of `password` and `rateLimit`, so that every answer is
@@ -29,14 +30,11 @@ export function withCheckedHooks(settings: Settings, log: Pick<FastifyBaseLogger
   }
 }
 
-/** The claims that every token sets itself. A value of the host for one of them is dropped from the token. */
-const OF_THE_TOKEN = ['sub', 'iss', 'aud', 'exp', 'iat', 'jti']
-
-/** Warns if the host's function returns claims that the token sets itself. */
+/** Warns if the host's function returns claims that only this service sets: they are dropped from the token. */
 function toldOfOwn(read: typeof HOOK_ANSWERS.claims, advise: Advise): typeof HOOK_ANSWERS.claims {
   return (answer) => {
     const claims = read(answer)
-    const left = OF_THE_TOKEN.filter((name) => name in claims)
+    const left = [...ACCESS_TOKEN_CLAIMS].filter((name) => name in claims)
     if (left.length > 0)
       advise({
         code: 'FST_AUTHORITY_HOOK_FAILED',

@@ -56,6 +56,33 @@ interface TokenHeader {
   kid: string | undefined
 }
 
+/**
+ * Claims with a fixed meaning in access tokens and ID tokens, which a host must not set by accident: key binding,
+ * delegation, and `at_hash`, which makes an ID token.
+ */
+export const TOKEN_CLAIMS = [
+  'sub',
+  'iss',
+  'aud',
+  'exp',
+  'iat',
+  'nbf',
+  'jti',
+  'auth_time',
+  'acr',
+  'amr',
+  'sid',
+  'cnf',
+  'sub_jwk',
+  'act',
+  'may_act',
+  'at_hash',
+  's_hash'
+] as const
+
+/** The claims of access tokens that only this service sets. */
+export const ACCESS_TOKEN_CLAIMS: ReadonlySet<string> = new Set([...TOKEN_CLAIMS, 'client_id', 'scope'])
+
 const MAX_HEADER_LENGTH = 1024
 const REGISTERED_STRINGS = ['iss', 'sub', 'jti'] as const
 

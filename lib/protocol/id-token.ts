@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { OAuthError } from '../errors.ts'
+import { TOKEN_CLAIMS } from './access-token.ts'
 import type { AuthenticationContext } from './authentication.ts'
 
 /** The facts about the sign-in in every ID token. Times are milliseconds since the epoch. */
@@ -18,29 +19,7 @@ export interface IdTokenFacts extends AuthenticationContext {
 }
 
 /** Claims that only this service sets. Fields of the user or of the host neither replace nor add one. */
-const REGISTERED: ReadonlySet<string> = new Set([
-  'iss',
-  'sub',
-  'aud',
-  'exp',
-  'iat',
-  'nbf',
-  'jti',
-  'auth_time',
-  'nonce',
-  'acr',
-  'amr',
-  'azp',
-  'at_hash',
-  'c_hash',
-  's_hash',
-  'sid',
-  'events',
-  'cnf',
-  'sub_jwk',
-  'act',
-  'may_act'
-])
+const REGISTERED: ReadonlySet<string> = new Set([...TOKEN_CLAIMS, 'nonce', 'azp', 'c_hash', 'events'])
 
 /** The registered claims that our ID tokens can contain. */
 export const ID_TOKEN_CLAIMS = [

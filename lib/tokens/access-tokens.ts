@@ -5,6 +5,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { LoadedKey, Random } from '../ports/cryptography.ts'
 import type { AuthenticationContext } from '../protocol/authentication.ts'
 import {
+  ACCESS_TOKEN_CLAIMS,
   type AccessTokenClaims,
   type ActClaim,
   type AccessTokenPolicy,
@@ -85,32 +86,6 @@ interface AccessTokenDeps {
   /** The APIs of the service. The array may grow until the start ends. */
   resources: readonly Resource[]
 }
-
-/**
- * Claims with a fixed meaning that a host must not set by accident: key binding, delegation, and `at_hash`, which makes
- * an ID token.
- */
-const REGISTERED = new Set([
-  'iss',
-  'sub',
-  'aud',
-  'exp',
-  'iat',
-  'nbf',
-  'jti',
-  'client_id',
-  'scope',
-  'sid',
-  'auth_time',
-  'acr',
-  'amr',
-  'cnf',
-  'act',
-  'may_act',
-  's_hash',
-  'sub_jwk',
-  'at_hash'
-])
 
 /** Access tokens as JWTs. @see RFC 9068 */
 export function accessTokens(
@@ -249,7 +224,7 @@ function payloadOf(token: string): AccessTokenClaims {
 function unregistered(extra: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
   return extra === undefined
     ? undefined
-    : Object.fromEntries(Object.entries(extra).filter(([name]) => !REGISTERED.has(name)))
+    : Object.fromEntries(Object.entries(extra).filter(([name]) => !ACCESS_TOKEN_CLAIMS.has(name)))
 }
 
 /** The parts of a request that its proof is about. */

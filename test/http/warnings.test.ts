@@ -392,7 +392,10 @@ t.test('warns on listen that the issuer has another port', async (t) => {
 })
 
 t.test('warns once a minute that custom claims use reserved names', async (t) => {
-  const { app, warnings } = await host({ secret: SECRET, claims: () => ({ sub: 'me', exp: 1, role: 'admin' }) })
+  const { app, warnings } = await host({
+    secret: SECRET,
+    claims: () => ({ sub: 'me', exp: 1, acr: 'mfa', scope: 'all', role: 'admin' })
+  })
   t.teardown(async () => {
     await app.close()
   })
@@ -400,6 +403,8 @@ t.test('warns once a minute that custom claims use reserved names', async (t) =>
   t.equal((await app.inject({ method: 'POST', url: '/auth/register', payload })).statusCode, 201)
   for (let time = 0; time < 3; time++)
     await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', ...payload } })
-  t.match(warnings(), [/the function of the option claims answers sub, exp, which the token has of its own: left out/])
+  t.match(warnings(), [
+    /the function of the option claims answers sub, exp, acr, scope, which the token has of its own: left out/
+  ])
   t.equal(warnings().length, 1)
 })
