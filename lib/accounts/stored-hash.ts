@@ -3,11 +3,12 @@
  * `m=4 GiB` would take the process down at every sign-in of that user.
  */
 import type { Argon2Parameters, ImportedHash } from '../ports/cryptography.ts'
-import { BASE64, NUMBER } from './imported-hash-formats.ts'
-import { ARGON2_MAX_WORK } from '../protocol/bounds.ts'
+import { ARGON2_MAX } from '../protocol/bounds.ts'
 import {
+  BASE64,
   bytesOf,
   type FirebaseParameters,
+  NUMBER,
   parseImportedHash,
   unusable,
   type UnusableHash
@@ -30,11 +31,6 @@ interface Argon2Hash extends Argon2Parameters {
 type StoredHash = Argon2Hash | ImportedHash | UnusableHash
 
 const MAX_LENGTH = 1024
-/**
- * A hash above these limits would be a denial of service. Memory in KiB; `work` is memory × passes, about 1 µs each.
- * The limits of other formats are in imported-hash-formats.
- */
-const ARGON2_MAX = { memoryCost: 262_144, timeCost: 16, parallelism: 16, work: ARGON2_MAX_WORK }
 
 const ARGON2 = new RegExp(
   `^\\$(argon2id|argon2i|argon2d)(?:\\$v=(16|19))?` +
@@ -52,6 +48,7 @@ function parseArgon2(encoded: string): StoredHash {
   const timeCost = Number(t1 ?? t2)
   const parallelism = Number(p1 ?? p2)
   if (
+    // A stored hash above these limits would be a denial of service. The file imported-hash-formats has those of other formats.
     memoryCost > ARGON2_MAX.memoryCost ||
     timeCost > ARGON2_MAX.timeCost ||
     parallelism > ARGON2_MAX.parallelism ||

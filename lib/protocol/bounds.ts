@@ -39,8 +39,11 @@ export const MAX_USER_AGENT = 256
 /** The maximum bytes of the `jti` of a JWT that another party made. */
 export const MAX_JTI_BYTES = 256
 
-/** The maximum `memoryCost × timeCost` of an argon2 hash: about a second of a core. */
-export const ARGON2_MAX_WORK = 2 ** 20
+/**
+ * The maximum parameters of an argon2 hash, both of the options and of a stored hash. `memoryCost` in KiB; `work` is
+ * `memoryCost × timeCost`: about a second of a core.
+ */
+export const ARGON2_MAX = { memoryCost: 262_144, timeCost: 16, parallelism: 16, work: 2 ** 20 }
 
 /**
  * A text without NUL, because some drivers cut the text off there, and without lone surrogates, which UTF-8 can't

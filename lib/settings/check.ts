@@ -9,7 +9,7 @@ import { STORE_OPERATIONS } from '../ports/tracing.ts'
 import { OWN_FIELDS } from '../ports/user-store.ts'
 import type { AuthorityOptions, FeatureSection, optionsSchema } from './options.ts'
 import { SECRET_TAKES } from './schema-words.ts'
-import { ARGON2_MAX_WORK } from '../protocol/bounds.ts'
+import { ARGON2_MAX } from '../protocol/bounds.ts'
 import { isObject } from '../protocol/json.ts'
 import type { RedisClient } from '../adapters/redis/connection.ts'
 
@@ -94,11 +94,11 @@ function checkCosts({ password: { memoryCost, timeCost }, refreshToken, accessTo
       timeCost,
       `a number of passes so that memoryCost × timeCost is ${MIN_ARGON2_WORK} or more (it is ${memoryCost * timeCost})`
     )
-  if (memoryCost * timeCost > ARGON2_MAX_WORK)
+  if (memoryCost * timeCost > ARGON2_MAX.work)
     throw invalid(
       'password.timeCost',
       timeCost,
-      `a number of passes so that memoryCost × timeCost is ${ARGON2_MAX_WORK} or less (it is ` +
+      `a number of passes so that memoryCost × timeCost is ${ARGON2_MAX.work} or less (it is ` +
         `${memoryCost * timeCost}): no stored hash that takes more is ever run`
     )
   const lifetime = refreshToken.expiresInMs / 1000

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { Type } from '@sinclair/typebox'
 import type { FirebaseParameters } from '../../accounts/imported-hash-formats.ts'
 import type { PasswordHasher } from '../../ports/cryptography.ts'
+import { ARGON2_MAX } from '../../protocol/bounds.ts'
 import {
   filled,
   flag,
@@ -36,11 +37,11 @@ const FIREBASE = {
 
 const PASSWORD = {
   /** argon2id memory in KiB. */
-  memoryCost: integer(7168, 262_144, { of: 'KiB', default: 19_456 }),
+  memoryCost: integer(7168, ARGON2_MAX.memoryCost, { of: 'KiB', default: 19_456 }),
   /** argon2id passes. `memoryCost × timeCost` must be from 35,840 to 1,048,576. */
-  timeCost: integer(1, 16, { default: 2 }),
+  timeCost: integer(1, ARGON2_MAX.timeCost, { default: 2 }),
   /** argon2id lanes. */
-  parallelism: integer(1, 16, { default: 1 }),
+  parallelism: integer(1, ARGON2_MAX.parallelism, { default: 1 }),
   /** Minimum number of characters (code points) of a new password. */
   minLength: integer(8, 64, { default: 8 }),
   /** Maximum number of bytes (UTF-8) of any password. A longer one is refused, never cut. */
