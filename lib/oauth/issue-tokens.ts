@@ -66,7 +66,7 @@ export async function issueTokens(
     lastUsedAt: now,
     expiresAt,
     idleExpiresAt: Math.min(expiresAt, now + deps.refreshToken.idleTimeoutMs),
-    userAgent: origin.userAgent?.slice(0, 256) ?? null,
+    userAgent: origin.userAgent ?? null,
     sessionSid: null,
     offline: true,
     // If there is no ID token now (`null`, or `idToken: false`), refreshes of the family give none either.

@@ -168,7 +168,7 @@ export function browserSessions(
         createdAt: now,
         lastUsedAt: now,
         ...lifetimes(now, methods),
-        userAgent: origin.userAgent?.slice(0, 256) ?? null,
+        userAgent: origin.userAgent ?? null,
         clientIds: []
       }
       const secretDigest = digest(secret)

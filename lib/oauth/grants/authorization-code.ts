@@ -147,7 +147,7 @@ async function redeem(
     expiresAt: now + deps.refreshToken.expiresInMs,
     idleExpiresAt: now + Math.min(deps.refreshToken.idleTimeoutMs, deps.refreshToken.expiresInMs),
     onlineExpiresAt: now + Math.max(...[null, ...deps.resources].map(deps.accessTokens.secondsFor)) * 1000,
-    userAgent: origin.userAgent?.slice(0, 256) ?? null,
+    userAgent: origin.userAgent ?? null,
     ...(boundTo === undefined ? {} : { jkt: boundTo })
   })
   if (result.outcome === 'redeemed') return result.family
