@@ -61,7 +61,7 @@ export interface OutboxDeps {
  * The person asked for these messages, so they are in the language of the request. A stranger may have caused any other
  * message.
  */
-const ASKED_FOR: readonly MessageKind[] = [
+const IN_LANGUAGE_OF_REQUEST: readonly MessageKind[] = [
   'password_reset',
   'verify_email',
   'already_registered',
@@ -70,7 +70,7 @@ const ASKED_FOR: readonly MessageKind[] = [
 ]
 
 const languageOf = ({ kind, locale }: Pick<Post, 'kind' | 'locale'>, own: string | undefined): string =>
-  (ASKED_FOR.includes(kind) ? (locale ?? own) : (own ?? locale)) ?? 'en'
+  (IN_LANGUAGE_OF_REQUEST.includes(kind) ? (locale ?? own) : (own ?? locale)) ?? 'en'
 
 /**
  * The facts of the request for the reader of the message. Leaves out the IP address and browser of a change by the

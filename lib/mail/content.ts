@@ -45,7 +45,7 @@ export interface MailLinks {
 }
 
 /** Kinds without details of their cause (time, device, address), because a user or an administrator requested them. */
-const ASKED_FOR: readonly string[] = [
+const WITHOUT_CAUSE: readonly string[] = [
   'password_reset',
   'verify_email',
   'already_registered',
@@ -82,7 +82,7 @@ export function contentOf(
   const code = codeOf(message, lang, now)
   // A message with a link may also have a code.
   const isEither = code !== null && message.kind !== 'sign_in_code'
-  const details = ASKED_FOR.includes(message.kind) ? [] : detailsOf(message, lang)
+  const details = WITHOUT_CAUSE.includes(message.kind) ? [] : detailsOf(message, lang)
   const action = actionOf(message, lang, now)
   return {
     lang,
@@ -208,7 +208,7 @@ function actionOf(message: Message, lang: Locale, now: number): MailContent['act
             ? ''
             : format(validity, { duration: spanUntil(message.expiresAt, lang, now) })
     }
-  if (message.accountUrl === undefined || ASKED_FOR.includes(message.kind) || message.kind === 'account_removed')
+  if (message.accountUrl === undefined || WITHOUT_CAUSE.includes(message.kind) || message.kind === 'account_removed')
     return null
   return { label: warning.button, hint, url: webUrl(message.accountUrl, 'accountUrl'), validity: '' }
 }
