@@ -4,6 +4,7 @@ import type { User, UserPatch } from '../ports/user-store.ts'
 import { carriedIn, digestOfOneTimeToken, isBoundTo } from '../protocol/credential.ts'
 import { isActive } from '../sessions/active-user.ts'
 import { lookLater } from './background.ts'
+import { changedMeanwhile, MAX_TRIES } from './changed-meanwhile.ts'
 import type { AccountsDeps } from './deps.ts'
 import { endProvisional } from './identities.ts'
 import { byCode, type Confirming, tokenForCode, invalidLink } from './message-codes.ts'
@@ -11,12 +12,10 @@ import { endOpenTokens } from './open-tokens.ts'
 import { addressed, addressOf, type MessageCause } from './outbox.ts'
 import { sendAlreadyRegistered } from './reset-password.ts'
 import { isUndoOpen, newUndoLink } from './undo.ts'
-import { emailOf } from './username.ts'
+import { isNamedByAddress } from './username.ts'
 import { ownerConnection } from './ways-in.ts'
 
 export const LIFETIME_MS = 24 * 60 * 60 * 1000
-/** The number of tries of an update if another request updated the user in between. */
-const MOST_TRIES = 4
 
 /**
  * True if a connection manages the account or the new address. A managed account must not leave its domain on its own.
@@ -24,11 +23,6 @@ const MOST_TRIES = 4
  */
 export function isManaged(user: User, address: string, deps: Pick<AccountsDeps, 'connections'>): boolean {
   return ownerConnection(user, deps) !== null || ownerConnection(address, deps) !== null
-}
-
-/** True if the username is the email address of the account, so that both change together. */
-export function isRenamed(user: User): boolean {
-  return emailOf(user.username) !== null
 }
 
 /** A change of address that waits for its confirmation. */
@@ -196,13 +190,13 @@ async function makeChange(
       detail: 'the user store has no update'
     })
   let { user } = change
-  for (let tries = 0; tries < MOST_TRIES; tries++) {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
     const patch: UserPatch = {
       email: change.address,
       emailVerified: true,
       // Identity links that are older than this proof become provisional.
       emailProvedAt: deps.clock.now(),
-      ...(isRenamed(user) ? { username: change.address } : {})
+      ...(isNamedByAddress(user) ? { username: change.address } : {})
     }
     try {
       const { version } = user
@@ -221,5 +215,5 @@ async function makeChange(
     if (again.isMade) return null
     ;({ user } = again)
   }
-  throw new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')
+  throw changedMeanwhile()
 }

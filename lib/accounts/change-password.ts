@@ -4,6 +4,7 @@ import type { User } from '../ports/user-store.ts'
 import { isActive } from '../sessions/active-user.ts'
 import { type Origin, type StayingSignIn, revokeConsent } from '../sessions/sessions.ts'
 import { verifyOnce } from './authenticate-password.ts'
+import { changedMeanwhile } from './changed-meanwhile.ts'
 import type { AccountsDeps } from './deps.ts'
 import { requireGoodPassword } from './password-policy.ts'
 import { digest, partitionOf } from '../protocol/digest.ts'
@@ -76,7 +77,7 @@ export async function endPassword(user: User, given: NewPassword, deps: Accounts
     await endAll(user, given, deps)
     await endOpenTokens(user.id, 'password', deps)
   } else if (!(await setNewPassword(user, await deps.hashing.hash(deps.random.secret()), given, deps)))
-    throw new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')
+    throw changedMeanwhile()
 }
 
 /** Does the work that follows the storing of a new hash: ends sign-ins, consents and open links. Can be repeated. */

@@ -7,7 +7,7 @@ import type { AccountsDeps } from './deps.ts'
 import { expectSignIn } from './begin-session.ts'
 import { requireGoodPassword } from './password-policy.ts'
 import { sendAlreadyRegistered } from './reset-password.ts'
-import { checkNewUsername, emailOf, normalizeUsername } from './username.ts'
+import { checkNewUsername, emailOf, normalizeUsername, readAddress } from './username.ts'
 import { requestEmailVerification } from './verify-email.ts'
 import { ownerConnection } from './ways-in.ts'
 import { lookLater } from './background.ts'
@@ -139,13 +139,7 @@ export function newAddress(name: string, field: unknown, required: boolean): str
       throw new OAuthError('invalid_request', 'email: it is required.', { field: 'email', reason: 'required' })
     return own ?? undefined
   }
-  const normalised = typeof field === 'string' ? normalizeUsername(field) : null
-  const email = normalised === null ? null : emailOf(normalised)
-  if (email === null)
-    throw new OAuthError('invalid_request', 'email: The email address is not valid.', {
-      field: 'email',
-      reason: 'email_form'
-    })
+  const email = readAddress(field)
   // Otherwise a person could take another person's address as their username, and have all its messages sent to a
   // mailbox of their own.
   if (own !== null && own !== email)

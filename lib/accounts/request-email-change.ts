@@ -1,11 +1,11 @@
 import { OAuthError } from '../errors.ts'
 import type { User } from '../ports/user-store.ts'
-import { confirmingOf, isManaged, isRenamed, LIFETIME_MS } from './change-email.ts'
+import { confirmingOf, isManaged, LIFETIME_MS } from './change-email.ts'
 import type { AccountsDeps } from './deps.ts'
 import { newConfirmation } from './message-codes.ts'
 import { addressed, addressOf, type MessageCause } from './outbox.ts'
 import { sendAlreadyRegistered } from './reset-password.ts'
-import { emailOf, normalizeUsername } from './username.ts'
+import { isNamedByAddress, readAddress } from './username.ts'
 
 /**
  * Sends a link to the new address, and a notice to the present one. The address changes only when the link is used,
@@ -26,7 +26,7 @@ export async function requestEmailChange(
     throw new OAuthError('server_error', 'Email addresses can not be changed here.', {
       detail: 'the user store has no update, or there is no sendMessage'
     })
-  const address = newAddress(email)
+  const address = readAddress(email)
   if (address === addressOf(user))
     throw new OAuthError('invalid_request', 'email: it is the address of the account already.', {
       field: 'email',
@@ -48,7 +48,7 @@ export async function requestEmailChange(
       await deps.messageBound.send(['email_change_requested', user.id, former], async () => {
         deps.outbox?.post({ kind: 'email_change_requested', user: addressed(user), ...cause })
       })
-      if (isRenamed(user) && (await deps.users.findByUsername(address)) !== null)
+      if (isNamedByAddress(user) && (await deps.users.findByUsername(address)) !== null)
         sendAlreadyRegistered(address, cause, deps)
       else
         await deps.messageBound.send(
@@ -60,18 +60,6 @@ export async function requestEmailChange(
         )
     }
   )
-  return address
-}
-
-/** Normalizes the new address. @throws OAuthError `invalid_request` if it is no email address */
-function newAddress(email: string): string {
-  const normalised = normalizeUsername(email)
-  const address = normalised === null ? null : emailOf(normalised)
-  if (address === null)
-    throw new OAuthError('invalid_request', 'email: The email address is not valid.', {
-      field: 'email',
-      reason: 'email_form'
-    })
   return address
 }
 

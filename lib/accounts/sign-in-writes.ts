@@ -1,9 +1,9 @@
-import { OAuthError } from '../errors.ts'
 import type { LinkedIdentity, User, UserStore } from '../ports/user-store.ts'
 import type { Origin, StayingSignIn } from '../sessions/sessions.ts'
 import { isPasswordOlder, isProved, markProved } from './address-proof.ts'
 import { lookLater, onceUnderWay } from './background.ts'
 import { endAll, endConsents, endPassword, type NewPassword } from './change-password.ts'
+import { changedMeanwhile } from './changed-meanwhile.ts'
 import type { AccountsDeps } from './deps.ts'
 import { firstFactorHolds } from './first-factor.ts'
 import type { FirstFactor } from './slots.ts'
@@ -78,8 +78,7 @@ async function takeOver(
 async function endPasswordForGood(user: User, { users, hashing, random, clock }: AccountsDeps): Promise<void> {
   if (user.passwordHash === null || users.setPasswordHash === undefined) return
   const next = await hashing.hash(random.secret())
-  if (!(await users.setPasswordHash(user.id, next, user.passwordHash, clock.now())))
-    throw new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')
+  if (!(await users.setPasswordHash(user.id, next, user.passwordHash, clock.now()))) throw changedMeanwhile()
 }
 
 /**
@@ -172,8 +171,7 @@ export async function takeMailbox(user: User, { locale, origin }: MessageCause, 
   await endOpenTokens(user.id, 'owner', deps)
   await markProved(user, since, deps)
   const now = await deps.users.findById(user.id)
-  if (!isActive(now) || !isProved(now) || addressOf(now) !== addressOf(user))
-    throw new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')
+  if (!isActive(now) || !isProved(now) || addressOf(now) !== addressOf(user)) throw changedMeanwhile()
   deps.events.emit('email_verified', { userId: user.id }, origin)
   return now
 }

@@ -1,15 +1,16 @@
 import type { User } from '../ports/user-store.ts'
-import { isUsernameTaken, OAuthError } from '../errors.ts'
+import { isUsernameTaken } from '../errors.ts'
 import { digest, partitionOf } from '../protocol/digest.ts'
 import { carriedIn, digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../protocol/credential.ts'
 import { isActive } from '../sessions/active-user.ts'
+import { changedMeanwhile } from './changed-meanwhile.ts'
 import type { AccountsDeps } from './deps.ts'
 import { endProvisional } from './identities.ts'
 import { invalidLink } from './message-codes.ts'
 import { endOpenTokens } from './open-tokens.ts'
 import { addressOf, type MessageCause } from './outbox.ts'
 import { sendResetOnce } from './reset-password.ts'
-import { emailOf } from './username.ts'
+import { isNamedByAddress } from './username.ts'
 import { ownerConnection } from './ways-in.ts'
 
 /*
@@ -33,12 +34,13 @@ interface UndoLink {
 type Undoable = { what: 'factor' } | { what: 'email'; former: string }
 
 /**
- * The change that the link takes back, and its user. `isDone`: the link has done so in the last five minutes, and
- * `changedAt` then means nothing. `changedAt`: milliseconds since the epoch.
+ * The change that the link takes back, and its user. `isDone`: the link has done so in the last five minutes.
+ * `changedAt`: milliseconds since the epoch.
  */
-export type PendingUndo = { user: User; isDone: boolean } & (
-  | { what: 'factor' }
-  | { what: 'email'; former: string; changedAt: number }
+export type PendingUndo = { user: User } & (
+  | { what: 'factor'; isDone: boolean }
+  | { what: 'email'; former: string; isDone: true }
+  | { what: 'email'; former: string; isDone: false; changedAt: number }
 )
 
 type LinkDeps = Pick<AccountsDeps, 'undoUrl' | 'outbox' | 'users' | 'oneTimeTokens' | 'clock' | 'random'>
@@ -104,13 +106,15 @@ export async function checkUndo(token: string, deps: AccountsDeps): Promise<Pend
   const record = live ?? (await oneTimeTokens.find('undo_done', tokenDigest, clock.now()))
   const user = record === null ? null : await users.findById(record.userId)
   if (record === null || !isActive(user)) throw invalidLink()
-  const isDone = live === null
   // A connection may manage the domain only since the change. The link must not take the account out of that domain.
   const owner = ownerConnection(user, deps)
   if (what === 'email' && owner !== null && ownerConnection(value, deps) !== owner) throw invalidLink()
-  if (what === 'email') return { user, isDone, what, former: value, changedAt: record.expiresAt - LIFETIME_MS }
+  if (what === 'email')
+    return live === null
+      ? { user, isDone: true, what, former: value }
+      : { user, isDone: false, what, former: value, changedAt: live.expiresAt - LIFETIME_MS }
   if (!isBoundTo(token, 0, addressOf(user))) throw invalidLink()
-  return { user, isDone, what }
+  return { user, isDone: live === null, what }
 }
 
 /**
@@ -176,14 +180,14 @@ async function putBack(
   // Ends sign-ins before the change too, so that a thief who is signed in can't set anything up meanwhile.
   await sessions.revokeAll(user.id, 'email_changed', { origin: cause.origin })
   const email = { email: former, emailVerified: true, emailProvedAt: clock.now() }
-  const renamed = emailOf(user.username) === null ? email : { ...email, username: former }
+  const renamed = isNamedByAddress(user) ? { ...email, username: former } : email
   const back = await users.update(user.id, renamed).catch(async (error: unknown) => {
     if (!isUsernameTaken(error)) throw error
     // Another person signed up with the address meanwhile. The account keeps its present username, but its messages go
     // to the former address again.
     return (await users.update?.(user.id, email)) ?? null
   })
-  if (back === null) throw new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')
+  if (back === null) throw changedMeanwhile()
   events.emit('email_changed', { userId: user.id }, cause.origin)
   await endProvisional(back, { by: 'email_changed', ...cause }, deps)
   for (const { end } of slots) await end?.(back, { what: 'since', since: changedAt }, cause)

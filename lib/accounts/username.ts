@@ -4,6 +4,7 @@
  * @see RFC 5321 §4.5.3.1, RFC 8265 §3 (why more than case has to be mapped or refused)
  */
 import { domainToASCII, domainToUnicode } from 'node:url'
+import { OAuthError } from '../errors.ts'
 
 const MAX_LENGTH = 254
 /**
@@ -91,10 +92,10 @@ function isEmail(username: string): boolean {
  * returned. A new name is an email address (unquoted ASCII local part, domain with a dot) or 3 to 64 of `a-z 0-9 . _
  * -`, beginning with a letter or digit. Linear in the length.
  */
-export function checkNewUsername(normalised: string): string | null {
-  if (normalizeUsername(normalised) !== normalised) return 'The username holds characters that are not allowed.'
-  if (normalised.includes('@')) return isEmail(normalised) ? null : 'The email address is not valid.'
-  return NAME.test(normalised)
+export function checkNewUsername(normalized: string): string | null {
+  if (normalizeUsername(normalized) !== normalized) return 'The username holds characters that are not allowed.'
+  if (normalized.includes('@')) return isEmail(normalized) ? null : 'The email address is not valid.'
+  return NAME.test(normalized)
     ? null
     : 'The username must be an email address or 3 to 64 characters of a-z, 0-9, dot, underscore ' +
         'and hyphen, beginning with a letter or digit.'
@@ -103,4 +104,21 @@ export function checkNewUsername(normalised: string): string | null {
 /** Returns a normalized username if it is an email address, otherwise `null`. */
 export function emailOf(username: string): string | null {
   return isEmail(username) ? username : null
+}
+
+/** True if the username is an email address, so that it changes together with the address of the account. */
+export function isNamedByAddress({ username }: { username: string }): boolean {
+  return isEmail(username)
+}
+
+/** Normalizes an email address. @throws OAuthError `invalid_request` if the value is none */
+export function readAddress(value: unknown): string {
+  const normalized = typeof value === 'string' ? normalizeUsername(value) : null
+  const address = normalized === null ? null : emailOf(normalized)
+  if (address === null)
+    throw new OAuthError('invalid_request', 'email: The email address is not valid.', {
+      field: 'email',
+      reason: 'email_form'
+    })
+  return address
 }

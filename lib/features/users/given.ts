@@ -3,7 +3,7 @@ import type { AccountsDeps } from '../../accounts/deps.ts'
 import type { RequestedAct, UserChanges } from '../../accounts/managed-users.ts'
 import { addressOf } from '../../accounts/outbox.ts'
 import { newAddress, newUsername, refuseManaged, refuseUnstorable } from '../../accounts/register.ts'
-import { emailOf } from '../../accounts/username.ts'
+import { emailOf, isNamedByAddress } from '../../accounts/username.ts'
 import { isUsernameTaken, OAuthError } from '../../errors.ts'
 import { type Actor, NO_REQUEST, type Origin } from '../../events.ts'
 import type { NewUser, User, UserPatch, UserListQuery } from '../../ports/user-store.ts'
@@ -87,8 +87,7 @@ export function newUserOf(given: UserChanges, names: readonly string[], deps: Ac
 /** Makes a patch of the fields that differ from the user's. A changed address is marked as unverified. */
 export function patchOf(user: User, given: UserChanges, names: readonly string[], deps: AccountsDeps): UserPatch {
   const { username, email, fields } = checked(given, names)
-  const isAddress = emailOf(user.username) !== null
-  const renamed = username ?? (isAddress ? email : undefined)
+  const renamed = username ?? (isNamedByAddress(user) ? email : undefined)
   const name = renamed === undefined ? user.username : newUsername(renamed, deps)
   const kept = emailOf(name) === null ? user.email : undefined
   const isAsked = username !== undefined || email !== undefined

@@ -1,4 +1,5 @@
 import { actedOn, auditTarget, isReason, REASON, unchanged, audited } from '../../accounts/acted-on.ts'
+import { changedMeanwhile, MAX_TRIES } from '../../accounts/changed-meanwhile.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
 import type { ManagedUser, RequestedUsers, UserWithRow } from '../../accounts/managed-users.ts'
 import { exportUser } from '../../accounts/export-user.ts'
@@ -18,8 +19,6 @@ import { isStorable } from '../../protocol/bounds.ts'
 import { actOf, named, newUserOf, patchOf, refusedField, createdAtOf, placeOfUser, USER_CURSOR } from './given.ts'
 
 const MAX_LIMIT = 200
-/** The number of tries of a write if another request changed the user in between. */
-const MOST_TRIES = 4
 /** Keeps only the request id. The IP address is the administrator's and must not appear in an event about a user. */
 const asked = ({ origin: { requestId } }: ReturnType<typeof actOf>): Origin => ({ requestId })
 const CAUSE = { locale: undefined, origin: NO_REQUEST }
@@ -138,7 +137,7 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Requ
       const acting = actOf(act)
       const { actor, reason } = acting
       const update = method('update')
-      for (let tries = 0; tries < MOST_TRIES; tries++) {
+      for (let tries = 0; tries < MAX_TRIES; tries++) {
         const user = await existing(id, acting)
         const patch = patchOf(user, changes, fields, deps)
         if (Object.keys(patch).length === 0) return shown(user)
@@ -155,7 +154,7 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Requ
         }
         return shown(changed)
       }
-      throw stillChanging()
+      throw changedMeanwhile()
     },
     async disable(id, act) {
       const acting = actOf(act)
@@ -181,7 +180,7 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Requ
       const setPasswordHash = method('setPasswordHash')
       if (deps.outbox === null)
         throw new OAuthError('invalid_request', 'There is no sendMessage to send the message with.')
-      for (let tries = 0; tries < MOST_TRIES; tries++) {
+      for (let tries = 0; tries < MAX_TRIES; tries++) {
         const user = await existing(id, acting)
         if (user.disabled === true) throw new OAuthError('conflict', 'The user is disabled.')
         if (addressOf(user) === '') throw new OAuthError('conflict', 'The user has no address for the link.')
@@ -196,7 +195,7 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Requ
         await startPasswordReset(user.id, deps)
         return
       }
-      throw stillChanging()
+      throw changedMeanwhile()
     },
     async invite(id, act) {
       const acting = actOf(act)
@@ -236,6 +235,3 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Requ
     }
   }
 }
-
-const stillChanging = (): OAuthError =>
-  new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')
