@@ -1,6 +1,6 @@
 import { kindOf } from '../../errors.ts'
 import { isStorable } from '../../protocol/bounds.ts'
-import { isRow, type Row } from '../sql/rows.ts'
+import { isRow, requireName, type Row } from '../sql/rows.ts'
 import { hash } from 'node:crypto'
 
 /** The method that a `Pool` and a `Client` of `pg` and PGlite have in common. This package imports none of them. */
@@ -16,10 +16,10 @@ export type Query = (sql: string, ...parameters: PostgresValue[]) => Promise<Row
 
 /**
  * Quotes a name that the host chose for SQL.
- * @throws TypeError if it is not made of letters, digits and `_`
+ * @throws TypeError if `requireName` refuses it
  */
 export function quoted(name: string, what: string): string {
-  if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(name)) throw new TypeError(`A ${what} name has letters, digits and _ only.`)
+  requireName(name, what)
   return `"${name}"`
 }
 

@@ -59,3 +59,14 @@ export function rowsIn(row: Row, column: string): Row[] {
   if (!Array.isArray(value) || !value.every(isRow)) throw unreadable(column)
   return value
 }
+
+/**
+ * Checks a name that the host chose for SQL, such as that of a table.
+ * @throws TypeError if it is not made of letters, digits and `_`, or begins with a digit
+ */
+export function requireName(name: string, what: string): void {
+  if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(name))
+    throw new TypeError(
+      `A ${what} name has letters, digits and _ only. It begins with no digit and has at most 63 characters.`
+    )
+}

@@ -3,6 +3,7 @@ import { UsernameTakenError } from '../../errors.ts'
 import type { NewUser, User, UserStore, UserImporter } from '../../ports/user-store.ts'
 import { isStorable, MOST_WITH_ONE_EMAIL, noOthers } from '../../protocol/bounds.ts'
 import type { Migrated, MigrationStep } from '../sql/migration-steps.ts'
+import { requireName } from '../sql/rows.ts'
 import {
   booleanOf,
   changedAtOf,
@@ -68,7 +69,7 @@ export function sqliteUserStore(
   { table = 'authority_users', ...others }: SqliteUserStoreOptions = {}
 ): SqliteUserStore {
   noOthers('sqliteUserStore', others)
-  if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(table)) throw new TypeError('A table name has letters, digits and _ only.')
+  requireName(table, 'table')
   const connection = connectMigrated(db, `users:${table}`, migrations(table))
   const { prepare, pending } = connection
 
