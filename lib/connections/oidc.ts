@@ -1,4 +1,5 @@
 import type { ConnectionOption, ConnectionOptions, ProviderEndpoints, ProviderMistake } from '../ports/provider.ts'
+import { ID_TOKEN_ALG } from '../protocol/upstream-answer.ts'
 import {
   authenticatedAt,
   connection,
@@ -9,8 +10,6 @@ import {
   profileClaims,
   text
 } from './make.ts'
-
-const SIGNATURE = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA)$/
 
 export interface OidcOptions extends ConnectionOptions {
   id: string
@@ -88,13 +87,13 @@ export function oidc(given: OidcOptions): ConnectionOption {
 function mistakeOf(algs: unknown, parameters: unknown): ProviderMistake | null {
   if (
     algs !== undefined &&
-    !(Array.isArray(algs) && algs.length > 0 && algs.every((alg) => typeof alg === 'string' && SIGNATURE.test(alg)))
+    !(Array.isArray(algs) && algs.length > 0 && algs.every((alg) => typeof alg === 'string' && ID_TOKEN_ALG.test(alg)))
   )
     return {
       option: 'signingAlgs',
       got: algs,
       takes:
-        'an array of RS256, PS256, ES256 and their longer kin, or EdDSA: a signature by a shared ' +
+        'an array of RS256, PS256, ES256 and their longer kin, EdDSA, or Ed25519: a signature by a shared ' +
         'secret, or none, says nothing'
     }
   return parameterMistake(parameters)

@@ -1,6 +1,9 @@
 import { UpstreamError } from '../errors.ts'
 import { hash } from 'node:crypto'
 
+/** The ID token algorithms with a private key, so that only the provider can sign. */
+export const ID_TOKEN_ALG = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA|Ed25519)$/
+
 /** Parameters that may occur at most once and must not be empty. */
 const SINGLE = ['code', 'state', 'iss', 'error']
 /** Parameters that must not be in the response to a request for a code. */

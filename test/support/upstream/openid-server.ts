@@ -8,11 +8,16 @@ export interface SigningKey {
   kid: string | undefined
 }
 
-export function signingKey(alg: 'RS256' | 'ES256' = 'ES256', kid: string | undefined = randomUUID()): SigningKey {
+export function signingKey(
+  alg: 'RS256' | 'ES256' | 'Ed25519' = 'ES256',
+  kid: string | undefined = randomUUID()
+): SigningKey {
   const { privateKey, publicKey } =
     alg === 'ES256'
       ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
-      : generateKeyPairSync('rsa', { modulusLength: 2048 })
+      : alg === 'Ed25519'
+        ? generateKeyPairSync('ed25519')
+        : generateKeyPairSync('rsa', { modulusLength: 2048 })
   return {
     privateKey,
     alg,
@@ -30,7 +35,8 @@ export function signedToken(
   const input = [{ alg, ...(kid === undefined ? {} : { kid }), ...header }, claims]
     .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
     .join('.')
-  return `${input}.${sign('sha256', Buffer.from(input), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`
+  const digest = alg === 'Ed25519' ? null : 'sha256'
+  return `${input}.${sign(digest, Buffer.from(input), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`
 }
 
 /** The parts of an OpenID provider that a test can change at any time. */

@@ -134,6 +134,17 @@ t.test('accepts only RS256 if the metadata list no algorithms', async (t) => {
   t.match(await refusalOf(signInAt(upstreamOf(connectionTo(server)), server.answerTo)), { reason: 'id_token' })
 })
 
+t.test('accepts Ed25519 from the option signingAlgs as from the metadata', async (t) => {
+  const key = signingKey('Ed25519')
+  const metadata = { id_token_signing_alg_values_supported: ['Ed25519'] }
+  const server = await provider(t, { key, keys: [key], metadata })
+  for (const signingAlgs of [undefined, ['Ed25519']]) {
+    const option = oidc({ id: 'up', issuer: server.issuer, clientId: 'client', clientSecret: 'secret', signingAlgs })
+    t.equal(option.provider.mistake, null)
+    t.equal((await signInAt(upstreamOf(option), server.answerTo)).assertion.subject, 'person-1')
+  }
+})
+
 // covers FED-4
 t.test('refuses userinfo of another user, and prefers the claims of the token', async (t) => {
   const server = await provider(t, {

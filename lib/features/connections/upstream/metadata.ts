@@ -2,13 +2,11 @@ import { type AuthorizationServer, type ClientAuth, ClientSecretBasic, ClientSec
 import { UpstreamError } from '../../../errors.ts'
 import type { Provider, UpstreamClient } from '../../../ports/provider.ts'
 import { ASSERTION_TYPE } from '../../../protocol/client-authentication.ts'
+import { ID_TOKEN_ALG } from '../../../protocol/upstream-answer.ts'
 import { type Distance, mayCall, THIS_MACHINE } from '../../../protocol/distance.ts'
 import { askProvider, type Reach } from '../../../adapters/upstream/ask-provider.ts'
 import { createPrivateKey, type KeyObject, randomBytes, sign } from 'node:crypto'
 import type { Clock } from '../../../ports/clock.ts'
-
-/** ID token algorithms with a private key, so that only the provider can sign. */
-const ASYMMETRIC = /^(?:RS|PS|ES)(?:256|384|512)$|^EdDSA$|^Ed25519$/
 
 /** The endpoints in metadata. Every provider needs the first two, and an OpenID provider the first three. */
 const ENDPOINTS = ['authorization_endpoint', 'token_endpoint', 'jwks_uri', 'userinfo_endpoint']
@@ -98,7 +96,7 @@ function signingAlgs(provider: Provider, found: Record<string, unknown>): string
       ? provider.signingAlgs
       : found['id_token_signing_alg_values_supported']
   const algs: unknown[] = Array.isArray(promised) ? promised : ['RS256']
-  return algs.filter((alg) => typeof alg === 'string').filter((alg) => ASYMMETRIC.test(alg))
+  return algs.filter((alg) => typeof alg === 'string').filter((alg) => ID_TOKEN_ALG.test(alg))
 }
 
 /** Lifetime in seconds. Short, because a secret that lives for months expires one day unnoticed. */
