@@ -64,16 +64,14 @@ function refuseUnmade({ connections }: Readonly<Record<string, unknown>>): void 
 }
 
 /**
- * Checks that a function of ours made each connection and that all fields exist. Without types a host can omit or
- * misspell an argument of the function.
+ * Checks the fields of each provider. Without types a host can omit or misspell an argument of the function that makes
+ * the provider.
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the path
  */
 function checkProviders({ connections = [] }: AuthorityOptions): void {
   for (const [index, { provider }] of connections.entries()) {
     const refuse: Refuse = (field, got, takes) => invalid(`connections[${index}].${field}`, got, takes)
-    const { protocol, issuer, endpoints, mistake } = (
-      typeof provider === 'object' && provider !== null ? provider : {}
-    ) as Partial<Provider>
+    const { protocol, issuer, endpoints, mistake }: Partial<Provider> = provider
     if (protocol !== 'openid' && protocol !== 'oauth2') throw refuse('provider', provider, TAKES)
     if (typeof issuer !== 'string') throw refuse('issuer', issuer, 'the issuer of the provider: an https: URL')
     for (const place of ['authorization', 'token'] as const) {

@@ -29,7 +29,6 @@ const BUTTON = {
 }
 
 const CONNECTION = {
-  // The first field, so that it is checked first: the error for a handmade object names the functions to use.
   provider: required(option<Provider>(Type.Object({}, { takes: TAKES }))),
   id: required(
     text({ pattern: '^[a-z0-9-]{1,32}$', takes: '1 to 32 of a-z, 0-9 and the hyphen', otherwise: PROVIDER_NAME })
