@@ -36,6 +36,8 @@ export function noOthers(store: string, others: object): void {
 
 /** The maximum length of a user agent that is kept, in UTF-16 code units. */
 export const MAX_USER_AGENT = 256
+/** The maximum length of a profile text from a provider, in characters. */
+export const MAX_CLAIM = 2048
 /** The maximum bytes of the `jti` of a JWT that another party made. */
 export const MAX_JTI_BYTES = 256
 

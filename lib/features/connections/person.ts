@@ -1,6 +1,7 @@
 import type { Connection, Linking, UpstreamResult } from '../../ports/upstream.ts'
 import type { Identity, NewUser, User } from '../../ports/user-store.ts'
 import type { AuthenticationProof } from '../../protocol/authentication.ts'
+import { MAX_CLAIM } from '../../protocol/bounds.ts'
 import { digest } from '../../protocol/digest.ts'
 import { isProved } from '../../accounts/address-proof.ts'
 import { addressOf } from '../../accounts/outbox.ts'
@@ -53,9 +54,6 @@ export function personOf(
 /** The claims that apps use as links and pictures. @see OpenID Connect Core 1.0 §5.1 */
 const LINKS = ['picture', 'profile', 'website']
 
-/** The longest text from a provider, in characters. */
-const MAX_TEXT = 2048
-
 /**
  * Drops links that would run code when clicked or shown, such as `javascript:` ones, and values that no database can
  * store or that are too long. Does not throw, because people fill in their profile at the provider, and a sign-in must
@@ -69,7 +67,7 @@ function withoutOddValues(profile: Record<string, unknown>): Record<string, unkn
       ([name, value]) =>
         !(LINKS.includes(name) && isOddLink(value)) &&
         !holdsUnstorable(value) &&
-        !(typeof value === 'string' && value.length > MAX_TEXT)
+        !(typeof value === 'string' && value.length > MAX_CLAIM)
     )
   )
 }

@@ -3,7 +3,7 @@ import { Errors } from '@sinclair/typebox/errors'
 import { UpstreamError } from '../../../errors.ts'
 import type { Assertion, Provider } from '../../../ports/provider.ts'
 import type { UpstreamResult } from '../../../ports/upstream.ts'
-import { STORABLE } from '../../../protocol/bounds.ts'
+import { MAX_CLAIM, STORABLE } from '../../../protocol/bounds.ts'
 import * as oauth from 'oauth4webapi'
 import { type AppTokenRules, checkAppIdToken } from '../../../protocol/upstream-answer.ts'
 import { failing, otherIssuer } from './engine.ts'
@@ -14,8 +14,6 @@ type Claims = Readonly<Record<string, unknown>>
 const MAX_SUBJECT = 255
 const MAX_ISSUER = 2048
 const MAX_EMAIL = 254
-/** The maximum length of a profile text, in characters. */
-const MAX_TEXT = 2048
 
 /** A claim of the ID token wins over one of userinfo. */
 export function mergedClaims(idToken: Claims, userinfo: Claims): Record<string, unknown> {
@@ -93,7 +91,7 @@ export function resultOf(
 }
 
 function isPlain(value: unknown): boolean {
-  return typeof value === 'string' ? value.length <= MAX_TEXT : typeof value === 'boolean' || typeof value === 'number'
+  return typeof value === 'string' ? value.length <= MAX_CLAIM : typeof value === 'boolean' || typeof value === 'number'
 }
 
 type Keys = ReturnType<typeof kept<{ keys: unknown[] }>>
