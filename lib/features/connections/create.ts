@@ -1,4 +1,6 @@
 import type { Kernel, Parts } from '../../feature.ts'
+import { completeProfile } from '../../accounts/register.ts'
+import type { FederatedArrival } from './user.ts'
 import type { ConnectionSettings } from './options.ts'
 import { connectionsOf } from './connection.ts'
 import { connectionEndpoints } from './endpoints.ts'
@@ -18,13 +20,12 @@ export async function create(on: readonly ConnectionSettings[], kernel: Kernel):
   })
   const keepsLinks = users.listIdentities !== undefined && users.unlinkIdentity !== undefined
   const { registration } = settings
+  const required = registration === false ? [] : (registration.fields?.required ?? [])
+  const complete: FederatedArrival['complete'] = (profile) => completeProfile(profile, required)
   return {
     account: { connections },
-    grants: tokenExchange(connections, {
-      assertions,
-      required: registration === false ? [] : (registration.fields?.required ?? [])
-    }),
+    grants: tokenExchange(connections, { assertions, complete }),
     endpoints: keepsLinks ? connectionEndpoints(connections) : [],
-    pages: connectPages(connections, { service, assertions, clock, keepsLinks })
+    pages: connectPages(connections, { service, assertions, clock, keepsLinks, complete })
   }
 }

@@ -1,7 +1,6 @@
 import { personOf } from './person.ts'
 import { noteUse } from '../../accounts/identities.ts'
-import { completeProfile } from '../../accounts/register.ts'
-import { federatedUser, stillFederated } from './user.ts'
+import { type FederatedArrival, federatedUser, stillFederated } from './user.ts'
 import { factorsOf } from '../../accounts/ways-in.ts'
 import { settled } from '../../accounts/sign-in-writes.ts'
 import { isFirstParty } from '../../clients/rights.ts'
@@ -45,22 +44,21 @@ interface ExchangeDeps {
   /** Only the connections that take ID tokens of apps, by id. */
   connections: ReadonlyMap<string, Connection>
   assertions: AssertionStore
-  /** Returns the fields of a new account, or `null` if a field that the host requires is missing. */
-  complete(profile: Readonly<Record<string, unknown>>): Record<string, unknown> | null
+  complete: FederatedArrival['complete']
 }
 type Deps = GrantDeps & { takes: ExchangeDeps }
 
 /** The grant that exchanges ID tokens. Empty if no connection takes ID tokens of apps. */
 export function tokenExchange(
   connections: ReadonlyMap<string, Connection>,
-  { assertions, required }: { assertions: AssertionStore; required: readonly string[] }
+  { assertions, complete }: Pick<ExchangeDeps, 'assertions' | 'complete'>
 ): Grant[] {
   const taking = new Map([...connections].filter(([, { audiences }]) => audiences.length > 0))
   if (taking.size === 0) return []
   const takes: ExchangeDeps = {
     connections: taking,
     assertions,
-    complete: (profile) => completeProfile(profile, required)
+    complete
   }
   return [
     grant({

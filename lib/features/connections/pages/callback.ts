@@ -5,7 +5,7 @@ import { serializeParams } from '../../../protocol/request-params.ts'
 import { formOf, pageGet, postFromAnyPage } from '../../../http/pages/page-routes.ts'
 import { type ConnectPageDeps, enabledConnection } from './begin.ts'
 import { failConnect, StaleSignInError } from './failure.ts'
-import { accept, link, signIn } from './outcomes.ts'
+import { acceptInvitation, linkIdentity, signInByAnswer } from './outcomes.ts'
 
 /** The parameters of a provider's answer. Any others are the provider's own. */
 const ANSWER = Type.Object({
@@ -89,10 +89,10 @@ export function connectCallback(child: FastifyInstance, deps: ConnectPageDeps): 
           if (flow.authenticatedSince !== null && !((result.assertion.authenticatedAt ?? 0) >= flow.authenticatedSince))
             throw new StaleSignInError()
           if (flow.invitation !== null)
-            return await accept({ connection, result, flow, invitation: flow.invitation }, request, deps)
+            return await acceptInvitation({ connection, result, flow, invitation: flow.invitation }, request, deps)
           return flow.linkTo === null
-            ? await signIn({ connection, result, flow }, request, reply, deps)
-            : await link({ connection, result, flow, linkTo: flow.linkTo }, request, reply, deps)
+            ? await signInByAnswer({ connection, result, flow }, request, reply, deps)
+            : await linkIdentity({ connection, result, flow, linkTo: flow.linkTo }, request, reply, deps)
         })
         return await leave(reply)
       } catch (error) {

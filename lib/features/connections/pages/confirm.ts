@@ -85,7 +85,10 @@ export function connectConfirm(child: FastifyInstance, deps: ConnectPageDeps): v
       if (waiting === null) return await pressedBefore(request, reply)
       try {
         if (waiting.pending.userId !== null) {
-          const linked = await finish(waiting, async (useUp) => await linkNow(waiting, useUp, deps).catch(refusalOf))
+          const linked = await finish(
+            waiting,
+            async (useUp) => await linkNow(waiting, useUp, deps).catch(asUpstreamError)
+          )
           if (linked === 'sign_in_first') return await askToLink(waiting, null, deps)
           if (linked instanceof UpstreamError) throw linked
           cookies.clear(reply, 'link', '')
@@ -100,7 +103,7 @@ export function connectConfirm(child: FastifyInstance, deps: ConnectPageDeps): v
                   request,
                   reply,
                   signUpCheck(waiting.connection, false),
-                  async () => await signUp(waiting, useUp, deps).catch(refusalOf)
+                  async () => await signUp(waiting, useUp, deps).catch(asUpstreamError)
                 )
             )
         )
@@ -226,7 +229,7 @@ async function askForFields(
 }
 
 /** Returns an `UpstreamError`, because no other input in the form can correct it. Throws any other error. */
-function refusalOf(error: unknown): UpstreamError {
+function asUpstreamError(error: unknown): UpstreamError {
   if (error instanceof UpstreamError) return error
   throw error
 }

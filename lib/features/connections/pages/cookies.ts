@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FederatedPerson } from '../person.ts'
+import type { FederatedArrival } from '../user.ts'
 import type { AssertionStore } from '../../../ports/state.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Connection, UpstreamFlow } from '../../../ports/upstream.ts'
@@ -90,6 +91,7 @@ type Once = { [K in Kind]: (typeof COOKIES)[K]['once'] extends true ? K : never 
 
 export interface ConnectDeps {
   connections: ReadonlyMap<string, Connection>
+  complete: FederatedArrival['complete']
   cookies: ConnectCookies
 }
 

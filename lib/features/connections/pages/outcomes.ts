@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { completeProfile } from '../../../accounts/register.ts'
-import { personOf } from '../person.ts'
+import type { AccountsDeps } from '../../../accounts/deps.ts'
+import { type FederatedPerson, personOf } from '../person.ts'
 import { federatedSignIn, linkToAccount, tellHost, acceptByConnection } from '../sign-in.ts'
 import { OAuthError, UpstreamError } from '../../../errors.ts'
 import type { Connection, UpstreamResult } from '../../../ports/upstream.ts'
@@ -19,24 +19,32 @@ interface Answered {
   flow: ConnectFlow
 }
 
+/** The person of a checked answer, as the use cases take them. */
+const personIn = ({ connection, result, flow }: Answered, { clock }: Pick<AccountsDeps, 'clock'>): FederatedPerson =>
+  personOf(result, connection, { now: clock.now(), askedFresh: flow.fresh })
+
+const anotherUser = (): UpstreamError =>
+  new UpstreamError('mismatch', 'Another user is signed in than the one who began this.')
+
 /** Signs the person in, or leads to the step that they must take first. */
-export async function signIn(
-  { connection, result, flow }: Answered,
+export async function signInByAnswer(
+  answered: Answered,
   request: FastifyRequest,
   reply: FastifyReply,
   deps: ConnectPageDeps
 ): Promise<Leave> {
   const {
     authorize: { accounts, browserSessions },
-    connect: { cookies },
+    connect: { complete, cookies },
     journeys,
-    link,
-    registration
+    link
   } = deps
+  const { connection, result, flow } = answered
   const journey = await journeys.from(flow.query)
+  // `federatedSignIn` compares the user (`only`), who is known only after the lookup of the identity.
   if (flow.onlyAs !== null && (await deps.browser.signedIn(request))?.session.sid !== flow.onlyAs.sid)
-    throw new UpstreamError('mismatch', 'Another user is signed in than the one who began this.')
-  const person = personOf(result, connection, { now: accounts.clock.now(), askedFresh: flow.fresh })
+    throw anotherUser()
+  const person = personIn(answered, accounts)
   const outcome = await federatedSignIn(
     {
       connection,
@@ -49,7 +57,7 @@ export async function signIn(
       reserveSignUp: async (check) => {
         await deps.limiter.reserve(request, reply, check, async () => {})
       },
-      complete: (profile) => completeProfile(profile, registration?.fields.required ?? [])
+      complete
     },
     { accounts, browserSessions }
   )
@@ -76,7 +84,7 @@ export async function signIn(
       id: accounts.random.id(),
       startedAt: accounts.clock.now(),
       connection: connection.id,
-      // Only a new account needs the profile. An existing account may have a second step, whose cookie needs the room.
+      // Drops the profile, which only a new account needs, so that the cookie stays small enough.
       person: outcome.to === 'confirm' ? { ...person, profile: { name: person.profile['name'] } } : person,
       userId: outcome.to === 'confirm' ? outcome.userId : null,
       query: flow.query,
@@ -87,19 +95,19 @@ export async function signIn(
 }
 
 /** Links the identity, if the user who began the flow is signed in, in the same session. */
-export async function link(
-  { connection, result, flow, linkTo }: Answered & { linkTo: NonNullable<ConnectFlow['linkTo']> },
+export async function linkIdentity(
+  { linkTo, ...answered }: Answered & { linkTo: NonNullable<ConnectFlow['linkTo']> },
   request: FastifyRequest,
   reply: FastifyReply,
   { authorize: { accounts }, browser, journeys }: ConnectPageDeps
 ): Promise<Leave> {
   const signedIn = await browser.signedIn(request)
   if (signedIn === null || signedIn.user.id !== linkTo.userId || signedIn.session.sid !== linkTo.sid)
-    throw new UpstreamError('mismatch', 'Another user is signed in than the one who began this.')
+    throw anotherUser()
   await linkToAccount(
     {
-      connection,
-      person: personOf(result, connection, { now: accounts.clock.now(), askedFresh: flow.fresh }),
+      connection: answered.connection,
+      person: personIn(answered, accounts),
       user: signedIn.user,
       stays: browser.stay(request, reply, linkTo.sid),
       contested: null,
@@ -108,12 +116,12 @@ export async function link(
     },
     accounts
   )
-  return goOn((await journeys.from(flow.query)).next)
+  return goOn((await journeys.from(answered.flow.query)).next)
 }
 
 /** Accepts the invitation with the identity. Signs nobody in: the page of the invitation tells the result. */
-export async function accept(
-  { connection, result, flow, invitation }: Answered & { invitation: string },
+export async function acceptInvitation(
+  { invitation, ...answered }: Answered & { invitation: string },
   request: FastifyRequest,
   deps: ConnectPageDeps
 ): Promise<Leave> {
@@ -122,13 +130,14 @@ export async function accept(
     journeys,
     waiting
   } = deps
+  const { flow } = answered
   const journey = await journeys.from(flow.query)
   try {
     const { username } = await acceptByConnection(
       {
         token: invitation,
-        connection,
-        person: personOf(result, connection, { now: accounts.clock.now(), askedFresh: flow.fresh }),
+        connection: answered.connection,
+        person: personIn(answered, accounts),
         origin: originOf(request),
         locale: localeOf(request)
       },

@@ -11,6 +11,7 @@ import type { AssertionStore } from '../../../ports/state.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Connection } from '../../../ports/upstream.ts'
 import { type AuthorizationParams, carried } from '../../../protocol/authorization-params.ts'
+import type { FederatedArrival } from '../user.ts'
 import { connectionsPage } from '../endpoints.ts'
 import {
   beginConnect,
@@ -33,16 +34,17 @@ interface Pages {
   clock: Clock
   /** True if the user store can list and remove links. */
   keepsLinks: boolean
+  complete: FederatedArrival['complete']
 }
 
 /** The pages of connections, and their additions to the pages of the kernel. */
 export function connectPages(
   connections: ReadonlyMap<string, Connection>,
-  { service, assertions, clock, keepsLinks }: Pages
+  { service, assertions, clock, keepsLinks, complete }: Pages
 ): PageSlots {
   const withConnections = (deps: PageDeps): ConnectPageDeps => ({
     ...deps,
-    connect: { connections, cookies: connectCookies(service, { sealed: deps.sealed, assertions, clock }) }
+    connect: { connections, complete, cookies: connectCookies(service, { sealed: deps.sealed, assertions, clock }) }
   })
   const all = [...connections.values()]
   return {
