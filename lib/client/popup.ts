@@ -10,10 +10,11 @@ export interface PopupOptions<AppState = unknown> extends Omit<LoginOptions<AppS
 }
 
 /**
- * The number of checks that must see the window open before it counts as open. A page with Cross-Origin-Opener-Policy
- * looks like a foreign page for a moment, and then like a closed window.
+ * A closed window counts as closed by the person only after more than this many checks, 100 ms apart, saw a page of
+ * another origin in it. A page with Cross-Origin-Opener-Policy looks like that for a moment, and then like a closed
+ * window.
  */
-const LOOKS = 9
+const MIN_FOREIGN_CHECKS = 9
 
 const nameOf = (state: string | null | undefined): string => `authority.popup.${state ?? ''}`
 
@@ -34,11 +35,12 @@ export async function loginWithPopup<Profile extends { sub: string }, AppState>(
   try {
     const url = await new Promise<string>((resolve, reject) => {
       const end = Date.now() + timeoutMs
-      let looks = 0
+      let foreignChecks = 0
       timer = setInterval(() => {
-        if (popup.closed && (looks > LOOKS || !channel)) reject(new AuthClientError('popup_closed'))
+        if (popup.closed && (foreignChecks > MIN_FOREIGN_CHECKS || !channel))
+          reject(new AuthClientError('popup_closed'))
         if (Date.now() > end) reject(new AuthClientError('timeout', undefined, true))
-        if (!popup.closed && !reaches(popup)) looks++
+        if (!popup.closed && !reaches(popup)) foreignChecks++
       }, 100)
       client
         .loginWithRedirect({
