@@ -45,7 +45,7 @@ export type PasskeyAddition = Enroller &
   MessageCause & { credential: GivenCredential; name: string; turnsOn?: Staying | undefined }
 
 /** The new factor: a passkey or an app. */
-export interface PasskeyAdded {
+export interface FactorAdded {
   factorId: string
   /** The recovery codes that were made with the factor; `null`: none were. */
   recoveryCodes: string[] | null
@@ -88,7 +88,7 @@ export interface Passkeys {
    * @throws OAuthError `access_denied` if the address of the account must be confirmed first; `invalid_credential`,
    * `duplicate_factor`, `factor_limit`, `temporarily_unavailable`
    */
-  add(addition: PasskeyAddition): Promise<PasskeyAdded>
+  add(addition: PasskeyAddition): Promise<FactorAdded>
 
   /** Options for a sign-in by any user's passkey. They depend on no user, cost one HMAC and work for ten minutes. */
   signInOptions(): PasskeyRequestOptions
@@ -164,7 +164,7 @@ export interface Apps {
    * some already.
    * @throws OAuthError `invalid_token` (the enrolment), `invalid_code`, `factor_limit`, `temporarily_unavailable`
    */
-  confirm(given: Confirmation): Promise<PasskeyAdded>
+  confirm(given: Confirmation): Promise<FactorAdded>
   /**
    * Adds an app that the user has set up with another system and whose key the host knows. Sends no message and makes
    * no recovery codes. If the app turns on two-step sign-in, ends all sign-ins of the user. `already_added`: the user

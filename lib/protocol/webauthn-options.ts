@@ -34,6 +34,14 @@ export interface PasskeyCreationOptions {
   extensions: { credProps: true }
 }
 
+/**
+ * The display name of a user's passkeys: the user's name, or else the username. Creation options and later signals must
+ * agree, because a signal renames the passkeys in browsers.
+ */
+export function displayNameOf({ username, name }: { username: string; name?: unknown }): string {
+  return typeof name === 'string' && name !== '' ? name : username
+}
+
 /** For `navigator.credentials.get`. */
 export interface PasskeyRequestOptions {
   rpId: string

@@ -18,7 +18,7 @@ import {
 } from './challenges.ts'
 import type {
   GivenCredential,
-  PasskeyAdded,
+  FactorAdded,
   PasskeyAddition,
   PasskeyKind,
   Passkeys
@@ -33,7 +33,7 @@ async function addPasskey(
   { credential, name, turnsOn, locale, origin, ...of }: PasskeyAddition,
   config: PasskeyConfig,
   deps: ProvingDeps
-): Promise<PasskeyAdded> {
+): Promise<FactorAdded> {
   const { user } = of
   const {
     clock,

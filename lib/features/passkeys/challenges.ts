@@ -4,6 +4,7 @@ import type { User } from '../../ports/user-store.ts'
 import { digest, partitionOf } from '../../protocol/digest.ts'
 import {
   creationOptions,
+  displayNameOf,
   isChallengeFor,
   makeChallenge,
   type PasskeyCreationOptions,
@@ -94,12 +95,11 @@ export async function optionsForCreation(
   const { store } = deps.factors
   const { handle, passkeys, deviceEpoch } = await store.findFactors(user.id)
   const claimed = handle ?? (await store.claimHandle(user.id, `${partitionOf(user.id)}${deps.random.secret()}`))
-  const { name } = user
   return creationOptions({
     rp: { id: config.rpId, name: config.rpName },
     userHandle: Buffer.from(claimed),
     name: user.username,
-    displayName: typeof name === 'string' && name !== '' ? name : user.username,
+    displayName: displayNameOf(user),
     challenge: challengeFor(additionBy(of, kind, deviceEpoch), config, deps),
     algs: PASSKEY_ALGS,
     exclude: usable(passkeys, config).map(described),

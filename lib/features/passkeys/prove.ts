@@ -1,4 +1,4 @@
-import type { ProvingDeps } from '../second-factors/deps.ts'
+import { type ProvingDeps, tellOfFailure } from '../second-factors/deps.ts'
 import { OAuthError } from '../../errors.ts'
 import type { LoginFailure } from '../../events.ts'
 import type { PasskeyFactor, UserFactors } from '../../ports/factor-store.ts'
@@ -12,7 +12,6 @@ import { ownerConnection } from '../../accounts/ways-in.ts'
 import type { MessageCause } from '../../accounts/outbox.ts'
 import { type ChallengePurpose, isChallengeOf, type PasskeyConfig, purposeOf } from './challenges.ts'
 import type { GivenCredential, PasskeyPurpose, ProvedByPasskey } from '../../accounts/factor-kinds.ts'
-import { tellOfFailure } from '../second-factors/deps.ts'
 
 /** The refusal has one text, whatever is wrong. `reason` is for pages, `detail` for the log. */
 function refused(

@@ -9,7 +9,7 @@ import type { UserFactors } from '../../ports/factor-store.ts'
 import type { Browser, SignedInPerson } from '../../sessions/browser-sessions.ts'
 import type { AuthorizeDeps } from '../../authorize/deps.ts'
 import { userOf } from '../../sessions/active-user.ts'
-import type { GivenAt, GivenCredential, PasskeyAdded } from '../../accounts/factor-kinds.ts'
+import type { GivenAt, GivenCredential, FactorAdded } from '../../accounts/factor-kinds.ts'
 import type { User } from '../../ports/user-store.ts'
 import type { AuthenticationProof } from '../../protocol/authentication.ts'
 import { readRecoveryCode, recoveryDigests } from '../../protocol/second-factors.ts'
@@ -131,7 +131,7 @@ const signInAgain = (): OAuthError => new OAuthError('login_required', 'Sign in 
  */
 export async function signInEnrolled(
   step: PendingStep,
-  { factorId, proof }: PasskeyAdded,
+  { factorId, proof }: FactorAdded,
   browser: Browser,
   deps: AuthorizeDeps & { accounts: { factors: FactorDeps } }
 ): Promise<SessionBegun | null> {

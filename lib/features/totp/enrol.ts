@@ -1,6 +1,6 @@
 import { type ProvingDeps } from '../second-factors/deps.ts'
 import { nameOf } from '../second-factors/manage-factors.ts'
-import type { Confirmation, Enroller, Enrolment, PasskeyAdded } from '../../accounts/factor-kinds.ts'
+import type { Confirmation, Enroller, Enrolment, FactorAdded } from '../../accounts/factor-kinds.ts'
 import { appEndsOthers, hasFactor } from '../../protocol/second-factors.ts'
 import { OAuthError } from '../../errors.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
@@ -80,7 +80,7 @@ function open(
 export async function confirmEnrolment(
   { enrolment, code, name, stays, locale, origin, ...of }: Confirmation,
   deps: ProvingDeps
-): Promise<PasskeyAdded> {
+): Promise<FactorAdded> {
   const {
     issuer,
     clock,

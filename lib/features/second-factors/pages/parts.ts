@@ -5,6 +5,7 @@ import { goOn, withQuery } from '../../../http/pages/form-page.ts'
 import { queryParam } from '../../../http/pages/page-routes.ts'
 import { isFromHere } from '../../../http/pages/account-page.ts'
 import { type FactorDeps, secondFactorCheck } from '../deps.ts'
+import { displayNameOf } from '../../../protocol/webauthn-options.ts'
 import type { User } from '../../../ports/user-store.ts'
 import type { Enrolment, Passkeys } from '../../../accounts/factor-kinds.ts'
 import type { PasskeyForm, PasskeySignals, ShownEnrolment } from '../../../pages/common-model.ts'
@@ -91,6 +92,28 @@ export function shownCodes({ authorize, sealed, pages }: Pick<PageDeps, 'authori
   }
 }
 
+interface WaysBack {
+  /**
+   * Leads to the sign-in page. Keeps the cookie of the step, because any site can cause a visit of a page, and the
+   * ticket may be valid for another page.
+   */
+  toLogin(visit: Visit): Leave
+  /** Leads to the sign-in page, without an error, after a form whose first factor is no longer valid. */
+  beginAgain(visit: Visit): Leave
+}
+
+/** The ways back to the sign-in page from the pages of a further step. */
+export function waysBack({ cookies, link }: Pick<PageDeps, 'cookies' | 'link'>): WaysBack {
+  const toLogin = ({ journey: { query } }: Visit): Leave => goOn(`${link('login')}${query}`)
+  return {
+    toLogin,
+    beginAgain: (visit) => async (reply) => {
+      cookies.step.clear(reply)
+      return await toLogin(visit)(reply)
+    }
+  }
+}
+
 /**
  * An enrolment as a page shows it. Loads the QR encoder at the first enrolment, because most processes never need it.
  */
@@ -135,7 +158,7 @@ function signalsOf(signals: PasskeySignals['signals'], { assets: { passkeys } }:
  */
 export function acceptedPasskeys(
   { handle, passkeys: listed }: UserFactors,
-  { username, name }: User,
+  user: User,
   { removed }: { removed: boolean },
   passkeys: Passkeys | null,
   { pages }: Pick<PageDeps, 'pages'>
@@ -150,8 +173,8 @@ export function acceptedPasskeys(
       },
       signalCurrentUserDetails: {
         ...about,
-        name: username,
-        displayName: typeof name === 'string' && name !== '' ? name : username
+        name: user.username,
+        displayName: displayNameOf(user)
       }
     },
     pages

@@ -1,10 +1,9 @@
-import { appsOf, passkeysOf, type ProvingDeps } from '../deps.ts'
+import { appsOf, passkeysOf, type ProvingDeps, secondFactorCheck } from '../deps.ts'
 import { hasFactor } from '../../../protocol/second-factors.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import type { SessionBegun } from '../../../accounts/slots.ts'
 import { finishSignIn, readFactor, stepUp } from '../finish-sign-in.ts'
-import { secondFactorCheck } from '../deps.ts'
 import { openStep, type PendingStep, rememberDevice } from '../second-step.ts'
 import { OAuthError } from '../../../errors.ts'
 import type { PasskeyForm } from '../../../pages/common-model.ts'
@@ -14,11 +13,11 @@ import type { User } from '../../../ports/user-store.ts'
 import { contextOf, MFA_ACR } from '../../../protocol/authentication.ts'
 import type { SignedInPerson } from '../../../sessions/browser-sessions.ts'
 import { Credential, JourneySchema, RecoveryCode, SecondFactorCode } from '../../../http/edge/schemas.ts'
-import type { Leave, PageDeps, Visit } from '../../../http/pages/deps.ts'
-import { formPage, goOn, withQuery } from '../../../http/pages/form-page.ts'
+import type { PageDeps, Visit } from '../../../http/pages/deps.ts'
+import { formPage, withQuery } from '../../../http/pages/form-page.ts'
 import { queryParam } from '../../../http/pages/page-routes.ts'
 import { leadOnFrom } from '../../../http/pages/lead-on.ts'
-import { passkeyFormOf } from './parts.ts'
+import { passkeyFormOf, waysBack } from './parts.ts'
 
 /** The ways to give a second factor, best first. */
 export const STEP_WAYS: readonly StepWay[] = ['passkey', 'code', 'recovery_code']
@@ -37,6 +36,7 @@ export function secondFactorPage(child: FastifyInstance, deps: PageDeps, account
   const { authorize, browser, cookies, link } = deps
   const { factors } = accounts
   const passkeys = passkeysOf(accounts)
+  const { toLogin, beginAgain } = waysBack(deps)
 
   async function pendingOf(request: FastifyRequest): Promise<Pending | null> {
     const ticket = cookies.step.read(request)
@@ -85,16 +85,6 @@ export function secondFactorPage(child: FastifyInstance, deps: PageDeps, account
       otherWays: open.filter((other) => other !== way).map((other) => ({ way: other, url: urlOf(other) }))
     }
   }
-
-  /** Leads back to the sign-in page, without an error, if the first factor is no longer valid. */
-  const beginAgain =
-    (visit: Visit): Leave =>
-    async (reply) => {
-      cookies.step.clear(reply)
-      return await toLogin(visit)(reply)
-    }
-  // Keeps the cookie, because any site can cause a visit of this page, and the ticket may be valid for another page.
-  const toLogin = ({ journey: { query } }: Visit): Leave => goOn(`${link('login')}${query}`)
 
   formPage<'second_factor', Pending>(
     child,

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { awaitsConfirmation, sendVerificationAgain } from '../../../accounts/verify-email.ts'
 import { mustKeepOne } from '../manage-factors.ts'
-import type { Enroller, PasskeyAdded } from '../../../accounts/factor-kinds.ts'
+import type { Enroller, FactorAdded } from '../../../accounts/factor-kinds.ts'
 import { OAuthError } from '../../../errors.ts'
 import type { PendingStep } from '../second-step.ts'
 import type { SessionBegun } from '../../../accounts/slots.ts'
@@ -11,8 +11,8 @@ import { signInEnrolled } from '../finish-sign-in.ts'
 import type { PasskeyForm, ShownEnrolment } from '../../../pages/common-model.ts'
 import { Credential, FactorName, JourneySchema, SecondFactorCode } from '../../../http/edge/schemas.ts'
 import { pageBefore } from '../../../http/pages/parts.ts'
-import type { Journey, Leave, PageDeps, Visit } from '../../../http/pages/deps.ts'
-import { knowBrowser, passkeyFormOf, shownCodes, withQr } from './parts.ts'
+import type { Journey, PageDeps, Visit } from '../../../http/pages/deps.ts'
+import { knowBrowser, passkeyFormOf, shownCodes, waysBack, withQr } from './parts.ts'
 import { formPage, goOn } from '../../../http/pages/form-page.ts'
 import { type Form, required } from '../../../http/pages/page-routes.ts'
 import { leadOn } from '../../../http/pages/lead-on.ts'
@@ -38,6 +38,7 @@ interface Shown {
 export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, accounts: ProvingDeps): void {
   const { authorize, browser, cookies, link, pages } = deps
   const codes = shownCodes(deps)
+  const { toLogin, beginAgain } = waysBack(deps)
   const owingOf = owingIn(deps, accounts)
   const { apps: newApps, passkeys } = newKindsOf(accounts)
 
@@ -50,15 +51,6 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, ac
     { user, session }: { user: PendingStep['user']; session: { sid: string } },
     { journey: { query } }: Visit
   ) => ({ user, sid: session.sid, url: `${link('secondFactorSetUp')}${query}` })
-
-  const beginAgain =
-    (visit: Visit): Leave =>
-    async (reply) => {
-      cookies.step.clear(reply)
-      return await toLogin(visit)(reply)
-    }
-  // Keeps the cookie, because any site can cause a visit of this page, and the ticket may be valid for another page.
-  const toLogin = ({ journey: { query } }: Visit): Leave => goOn(`${link('login')}${query}`)
 
   async function show(owing: Owing, form: Form | null): Promise<Shown> {
     const of = enrollerOf(owing, accounts)
@@ -83,7 +75,7 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, ac
   }
 
   /** Adds the passkey in the form, or else an app. */
-  async function added(owing: Owing, form: Form, { request, reply, locale, origin }: Visit): Promise<PasskeyAdded> {
+  async function added(owing: Owing, form: Form, { request, reply, locale, origin }: Visit): Promise<FactorAdded> {
     const stays = 'step' in owing ? null : browser.stay(request, reply, owing.person.session.sid)
     const given = { ...enrollerOf(owing, accounts), stays, name: form.name ?? '', locale, origin }
     const { credential = '' } = form
