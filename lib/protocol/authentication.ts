@@ -233,35 +233,11 @@ export function hostProof(amr: readonly string[], at: number): AuthenticationPro
 }
 
 /**
- * The proofs of a sign-in as text, for the ticket of its second step. Contains `authenticatedAt`, so that `readProofs`
- * accepts the text only for the same sign-in.
- */
-export function formatProofs({ methods, authenticatedAt }: Authenticated): string {
-  return JSON.stringify([authenticatedAt, methods])
-}
-
-/**
- * Reads the text of `formatProofs`. A missing text, or one of another `authenticatedAt`, counts as a sign-in by
- * password, the only method of early releases. Leaves out an unreadable proof, such as a method of a newer release:
+ * Reads the proofs in the ticket of a second step. Leaves out an unreadable proof, such as a method of a newer release:
  * with fewer proofs the user has to prove more.
  */
-export function readProofs(text: unknown, authenticatedAt: number): AuthenticationProof[] {
-  if (text === null || text === undefined) return [passwordProof(authenticatedAt)]
-  const [of, methods] = parsed(text)
-  if (Number.isSafeInteger(of) && of !== authenticatedAt) return [passwordProof(authenticatedAt)]
-  return (Array.isArray(methods) ? (methods as unknown[]) : []).flatMap((proof) =>
-    of === authenticatedAt && isProof(proof) ? [proof] : []
-  )
-}
-
-function parsed(text: unknown): unknown[] {
-  try {
-    const value: unknown = JSON.parse(String(text))
-    return Array.isArray(value) ? value : []
-  } catch {
-    return []
-  }
-}
+export const readProofs = (value: unknown): AuthenticationProof[] =>
+  Array.isArray(value) ? value.filter((proof) => isProof(proof)) : []
 
 function isProof(value: unknown): value is AuthenticationProof {
   const { method, at, here, freshFrom, amr, acr, exempt } = Object(value) as Record<string, unknown>

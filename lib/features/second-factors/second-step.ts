@@ -1,6 +1,6 @@
 import type { FactorDeps, ProvingDeps } from './deps.ts'
 import type { Identity, User } from '../../ports/user-store.ts'
-import { formatProofs, provedSince, readProofs } from '../../protocol/authentication.ts'
+import { provedSince, readProofs } from '../../protocol/authentication.ts'
 import { COOKIES } from '../../protocol/cookies.ts'
 import { onceRehashed } from '../../accounts/authenticate-password.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
@@ -77,7 +77,7 @@ export async function sealStep(
       connection,
       identity,
       writes: withoutLongProfile(writes),
-      methods: formatProofs({ methods, authenticatedAt: now }),
+      methods,
       at: now,
       clientId,
       scope,
@@ -120,7 +120,7 @@ export async function openStep(ticket: string, place: StepPlace, deps: StepDeps)
       connection?: string
       identity?: Identity
       writes?: SignInWrites
-      methods: string
+      methods: unknown
       at: number
       clientId: string | null
       scope: string
@@ -130,7 +130,7 @@ export async function openStep(ticket: string, place: StepPlace, deps: StepDeps)
       mark: string
     }
   const now = clock.now()
-  const proofs = readProofs(methods, at)
+  const proofs = readProofs(methods)
   if (now - at >= COOKIES.step.seconds * 1000) return null
   if (place.page && now - provedSince({ methods: proofs, authenticatedAt: now }) >= sessionLifetimeMs) return null
   const user = await holderOf({ userId, by, connection, identity, writes, mark }, deps)
