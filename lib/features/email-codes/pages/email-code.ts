@@ -1,18 +1,17 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import type { EmailSignInDeps } from '../ask.ts'
 import { readCode } from '../../../accounts/message-codes.ts'
-import { signInByEmail, signUpByEmail } from '../sign-in.ts'
-import { completeProfile } from '../../../accounts/register.ts'
 import { OAuthError } from '../../../errors.ts'
 import { EmailCode, JourneySchema, Username } from '../../../http/edge/schemas.ts'
 import { elsewhere } from '../../../http/pages/parts.ts'
-import type { Leave, PageDeps, Submission, Visit } from '../../../http/pages/deps.ts'
+import type { PageDeps, Submission, Visit } from '../../../http/pages/deps.ts'
 import { type FormPage, formPage, goOn } from '../../../http/pages/form-page.ts'
-import { type Form, queryParam, required } from '../../../http/pages/page-routes.ts'
-import { leadOnFrom, signInBrowser } from '../../../http/pages/lead-on.ts'
+import { type Form, required } from '../../../http/pages/page-routes.ts'
+import { signInBrowser } from '../../../http/pages/lead-on.ts'
 import { tellsPasskeys } from '../../../http/pages/parts.ts'
 import { missingFields } from '../../../http/pages/profile-fields.ts'
+import { endWait, enterCode, enterNew } from './enter-code.ts'
 import { pendingIn, sendCode } from './send-code.ts'
 import type { Waits } from '../../../http/pages/waiting.ts'
 
@@ -28,78 +27,39 @@ interface Shown {
  * account if no user has the address. Signs nobody in and creates no account before the right code.
  */
 export function emailCodePage(child: FastifyInstance, deps: PageDeps, accounts: EmailSignInDeps): void {
-  const { authorize, link, pages, registration, waiting } = deps
-  const signIn = { accounts, browserSessions: authorize.browserSessions }
+  const { link, pages, registration, waiting } = deps
   const missing = missingFields(registration, {})
 
   const shownOf = (waits: Waits | null, hint = ''): Shown =>
     waits?.kind === 'code' || waits?.kind === 'proved'
       ? { step: waits.kind === 'code' ? 'enter' : 'finish', username: waits.name, form: null }
       : { step: 'ask', username: hint, form: null }
-  const here = ({ query }: Visit['journey']): string => `${link('emailCode')}${query}`
 
-  function enter(form: Form, { request, journey, locale }: Visit): Submission<Shown> {
-    const waits = waiting.of(request, journey)
+  function enter(form: Form, visit: Visit): Submission<Shown> {
+    const waits = waiting.of(visit.request, visit.journey)
     if (waits?.kind !== 'code') throw againElsewhere()
     const code = readCode(required(form, ['code']).code)
     return {
       limit: { rule: 'login' },
       async work() {
-        const clientId = clientOf(request)
-        const { name, only } = waits
-        const signingIn = await signInBrowser(request, { asksAll: journey.asksAll || only !== undefined }, deps)
-        if (only !== undefined && signingIn.session?.userId !== only) throw againElsewhere()
-        const begun = await signInByEmail(
-          { pending: pendingIn(waits), code, only, clientId, locale },
-          signingIn,
-          signIn
-        )
-        if (begun !== 'sign_up') return done(await leadOnFrom(begun, { request, journey }, form, deps), journey)
-        if (completeProfile({}, registration?.fields.required ?? []) !== null)
-          return done(
-            await leadOnFrom(
-              await signUpByEmail({ name, fields: {}, clientId }, signingIn, signIn),
-              { request, journey, isSignUp: true },
-              form,
-              deps
-            ),
-            journey
-          )
-        return async (reply) => {
-          waiting.set(reply, journey, { kind: 'proved', name, ...provedFor(accounts) })
-          return await goOn(here(journey))(reply)
-        }
+        const entered = { pending: pendingIn(waits), code, only: waits.only }
+        const leave = await enterCode(entered, form, visit, { deps, accounts })
+        if (leave === null) throw againElsewhere()
+        return leave
       }
     }
   }
 
-  function finish(form: Form, { request, journey }: Visit, name: string): Submission<Shown> {
+  function finish(form: Form, visit: Visit, name: string): Submission<Shown> {
     const fields = missing.read(form)
     return {
       limit: { rule: 'register' },
-      work: async () =>
-        done(
-          await leadOnFrom(
-            await signUpByEmail(
-              { name, fields, clientId: clientOf(request) },
-              await signInBrowser(request, journey, deps),
-              signIn
-            ),
-            { request, journey, isSignUp: true },
-            form,
-            deps
-          ),
-          journey
-        )
+      async work() {
+        const browser = await signInBrowser(visit.request, visit.journey, deps)
+        return await enterNew({ name, fields, browser }, form, visit, { deps, accounts })
+      }
     }
   }
-
-  const done =
-    (leave: Leave, journey: Visit['journey']): Leave =>
-    async (reply) => {
-      waiting.clear(reply, journey)
-      return await leave(reply)
-    }
 
   const page: FormPage<'email_code', Shown> = {
     name: 'email_code',
@@ -135,7 +95,7 @@ export function emailCodePage(child: FastifyInstance, deps: PageDeps, accounts: 
         return {
           limit: null,
           work: async () =>
-            done(goOn(only === undefined ? here(journey) : `${link('reauthenticate')}${journey.query}`), journey)
+            endWait(goOn(`${link(only === undefined ? 'emailCode' : 'reauthenticate')}${journey.query}`), journey, deps)
         }
       if (form.decision === 'resend' && waits?.kind === 'code')
         return await sendCode(waits.name, visit, { deps, accounts, only })
@@ -162,14 +122,6 @@ export function emailCodePage(child: FastifyInstance, deps: PageDeps, accounts: 
   }
   formPage(child, page, deps)
 }
-
-/** The cookie fields of a proved address: no id, and an end after the lifetime of a code. */
-export const provedFor = ({ clock, emailSignIn }: EmailSignInDeps): { id: string; until: number } => ({
-  id: '',
-  until: clock.now() + emailSignIn.expiresInMs
-})
-
-const clientOf = (request: FastifyRequest): string | null => queryParam(request, 'client_id') || null
 
 /** Makes the error for a browser that has not asked for a code, or whose code has expired. */
 function againElsewhere(): OAuthError {

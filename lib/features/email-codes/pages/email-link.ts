@@ -1,17 +1,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { type EmailSignInDeps, openLink, type PendingCode } from '../ask.ts'
-import { signInByEmail, signUpByEmail } from '../sign-in.ts'
-import { completeProfile } from '../../../accounts/register.ts'
 import { invalidLink } from '../../../accounts/message-codes.ts'
 import { OneTimeTokenValue } from '../../../http/edge/schemas.ts'
 import type { PageDeps } from '../../../http/pages/deps.ts'
-import { formPage, goOn } from '../../../http/pages/form-page.ts'
+import { formPage } from '../../../http/pages/form-page.ts'
 import { queryParam, tokenIn } from '../../../http/pages/page-routes.ts'
 import type { FoundWaits } from '../../../http/pages/waiting.ts'
-import { leadOnFrom, signInBrowser } from '../../../http/pages/lead-on.ts'
 import { tellsPasskeys } from '../../../http/pages/parts.ts'
-import { provedFor } from './email-code.ts'
+import { enterCode } from './enter-code.ts'
 import { pendingIn } from './send-code.ts'
 
 /** The content of the page. `username` is `null` in a browser that did not ask for the link. */
@@ -27,8 +24,7 @@ interface Shown {
  * signing in a stranger who waits in another browser.
  */
 export function emailLinkPage(child: FastifyInstance, deps: PageDeps, accounts: EmailSignInDeps): void {
-  const { authorize, journeys, link, registration, waiting } = deps
-  const signIn = { accounts, browserSessions: authorize.browserSessions }
+  const { journeys, link, waiting } = deps
 
   const waitsFor = (request: FastifyRequest, opened: ReturnType<typeof openLink>): FoundWaits | null =>
     waiting.find(request, (one) => one.kind === 'code' && opened?.belongsTo(pendingIn(one)) === true)
@@ -72,35 +68,14 @@ export function emailLinkPage(child: FastifyInstance, deps: PageDeps, accounts: 
       leadsOn: true,
       journeyOf: async (request) => await journeys.kept(waitsFor(request, openLink(tokenIn(request), accounts))?.query),
       open: async ({ request }) => shownOf(request, queryParam(request, 'token')),
-      submit(form, { request, journey, locale }) {
+      submit(form, visit) {
         const { token = '' } = form
-        const found = pendingOf(request, token)
-        if (found === null) return { limit: null, work: async () => ({ token, username: null }) }
+        const elsewhere = { token, username: null }
+        const found = pendingOf(visit.request, token)
+        if (found === null) return { limit: null, work: async () => elsewhere }
         return {
           limit: { rule: 'login' },
-          async work() {
-            const clientId = new URLSearchParams(journey.query.slice(1)).get('client_id')
-            const browser = await signInBrowser(request, { asksAll: journey.asksAll || found.only !== undefined }, deps)
-            if (found.only !== undefined && browser.session?.userId !== found.only) return { token, username: null }
-            const begun = await signInByEmail({ ...found, clientId, locale }, browser, signIn)
-            const { name } = found.pending
-            if (begun === 'sign_up' && completeProfile({}, registration?.fields.required ?? []) === null) {
-              return async (reply) => {
-                waiting.set(reply, journey, { kind: 'proved', name, ...provedFor(accounts) })
-                return await goOn(`${link('emailCode')}${journey.query}`)(reply)
-              }
-            }
-            const leave = await leadOnFrom(
-              begun === 'sign_up' ? await signUpByEmail({ name, fields: {}, clientId }, browser, signIn) : begun,
-              { request, journey, isSignUp: begun === 'sign_up' },
-              form,
-              deps
-            )
-            return async (reply) => {
-              waiting.clear(reply, journey)
-              return await leave(reply)
-            }
-          }
+          work: async () => (await enterCode(found, form, visit, { deps, accounts })) ?? elsewhere
         }
       },
       again: ({ token = '' }, _refused, { request }) => shownOf(request, token),
