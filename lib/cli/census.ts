@@ -2,7 +2,7 @@ import type { FirebaseParameters } from '../accounts/imported-hash-formats.ts'
 import { parseStoredHash } from '../accounts/stored-hash.ts'
 import { pageFrom } from '../boundary/answers.ts'
 import { misfit } from '../errors.ts'
-import { createdAtOf } from '../features/users/given.ts'
+import { createdAtOf } from '../features/users/user-cursor.ts'
 import type { User, UserListQuery, UserStore } from '../ports/user-store.ts'
 
 const PAGE = 200

@@ -2,7 +2,7 @@ import { auditTarget, audited } from '../../accounts/acted-on.ts'
 import type { AuditAction } from '../../events.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
 import type { RequestedAct, RequestedUsers, UserChanges } from '../../accounts/managed-users.ts'
-import { actOf } from './given.ts'
+import { actOf } from './act-input.ts'
 
 const LONGEST_NAMES = 500
 

@@ -16,11 +16,13 @@ import { OAuthError } from '../../errors.ts'
 import { NO_REQUEST, type Origin } from '../../events.ts'
 import { NotSupportedError, type User, type UserStore } from '../../ports/user-store.ts'
 import { isStorable } from '../../protocol/bounds.ts'
-import { actOf, named, newUserOf, patchOf, refusedField, createdAtOf, placeOfUser, USER_CURSOR } from './given.ts'
+import { actOf } from './act-input.ts'
+import { createdAtOf, placeOfUser, USER_CURSOR } from './user-cursor.ts'
+import { newUserOf, patchOf, refusedField, reportTakenName } from './user-input.ts'
 
 const MAX_LIMIT = 200
 /** Keeps only the request id. The IP address is the administrator's and must not appear in an event about a user. */
-const asked = ({ origin: { requestId } }: ReturnType<typeof actOf>): Origin => ({ requestId })
+const originOfAct = ({ origin: { requestId } }: ReturnType<typeof actOf>): Origin => ({ requestId })
 const CAUSE = { locale: undefined, origin: NO_REQUEST }
 
 /**
@@ -117,7 +119,7 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Requ
       const asked = newUserOf(given, fields, { ...deps, connections: invite ? new Map() : deps.connections })
       if (invite && asked.email === undefined) throw refusedField('email', 'an invitation needs one.')
       const made = async (): Promise<User> => {
-        const user = await named(create(asked))
+        const user = await reportTakenName(create(asked))
         events.emit('user_created', { userId: user.id, actor, ...reason }, NO_REQUEST)
         return user
       }
@@ -142,9 +144,13 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Requ
         const patch = patchOf(user, changes, fields, deps)
         if (Object.keys(patch).length === 0) return shown(user)
         const read = user.version ?? null
-        const changed = await named(read === null ? update(user.id, patch) : update(user.id, patch, read))
+        const changed = await reportTakenName(read === null ? update(user.id, patch) : update(user.id, patch, read))
         if (changed === null) continue
-        events.emit('user_updated', { userId: user.id, actor, ...reason, fields: Object.keys(patch) }, asked(acting))
+        events.emit(
+          'user_updated',
+          { userId: user.id, actor, ...reason, fields: Object.keys(patch) },
+          originOfAct(acting)
+        )
         // If the process crashes here, open links to the former address still don't work, because they are bound to it.
         if ('emailVerified' in patch) {
           // Notifies the former mailbox first, because a repeat of the call would find nothing to change.
@@ -162,7 +168,8 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Requ
       const setDisabled = method('setDisabled')
       const user = await existing(id, acting)
       if (!(await setDisabled(user.id, true))) throw new OAuthError('not_found', 'There is no such user.')
-      if (user.disabled !== true) events.emit('user_disabled', { userId: user.id, actor, ...reason }, asked(acting))
+      if (user.disabled !== true)
+        events.emit('user_disabled', { userId: user.id, actor, ...reason }, originOfAct(acting))
       await sessions.revokeAll(user.id, 'disabled', { origin: NO_REQUEST })
       await endOpenTokens(user.id, 'owner', deps)
     },
@@ -172,7 +179,8 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Requ
       const setDisabled = method('setDisabled')
       const user = await existing(id, acting)
       if (!(await setDisabled(user.id, false))) throw new OAuthError('not_found', 'There is no such user.')
-      if (user.disabled === true) events.emit('user_enabled', { userId: user.id, actor, ...reason }, asked(acting))
+      if (user.disabled === true)
+        events.emit('user_enabled', { userId: user.id, actor, ...reason }, originOfAct(acting))
     },
     async requireReset(id, act) {
       const acting = actOf(act)
@@ -188,7 +196,7 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Requ
           throw new OAuthError('conflict', 'The user signs in through a connection alone.')
         const { passwordHash } = user
         if (passwordHash !== null && !(await setPasswordHash(user.id, null, passwordHash, deps.clock.now()))) continue
-        events.emit('password_reset_required', { userId: user.id, actor, ...reason }, asked(acting))
+        events.emit('password_reset_required', { userId: user.id, actor, ...reason }, originOfAct(acting))
         await sessions.revokeAll(user.id, 'admin', { origin: NO_REQUEST })
         await endAll(user, { by: 'change', origin: NO_REQUEST }, deps)
         await endOpenTokens(user.id, 'owner', deps)

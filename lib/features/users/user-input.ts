@@ -1,55 +1,10 @@
-import { MAX_ID, REASON } from '../../accounts/acted-on.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
-import type { RequestedAct, UserChanges } from '../../accounts/managed-users.ts'
+import type { UserChanges } from '../../accounts/managed-users.ts'
 import { addressOf } from '../../accounts/outbox.ts'
 import { newAddress, newUsername, refuseManaged, refuseUnstorable } from '../../accounts/register.ts'
 import { emailOf, isNamedByAddress } from '../../accounts/username.ts'
 import { isUsernameTaken, OAuthError } from '../../errors.ts'
-import { type Actor, NO_REQUEST, type Origin } from '../../events.ts'
-import type { NewUser, User, UserPatch, UserListQuery } from '../../ports/user-store.ts'
-import { isStorable } from '../../protocol/bounds.ts'
-import { cursorOf } from '../../protocol/cursor.ts'
-
-const ACTOR_TYPES: readonly string[] = ['user', 'client', 'host', 'cli']
-
-interface CheckedAct {
-  actor: Actor
-  version: number | string | undefined
-  /** The reason as an object to spread into the facts of an event. Empty if there is no reason. */
-  reason: { reason?: string }
-  origin: Origin
-  check: RequestedAct['check']
-}
-
-/**
- * Checks the circumstances of an action, and fills in the defaults.
- * @throws TypeError for a wrong or unknown member, because otherwise the audit log could lack the actor
- */
-export function actOf({
-  by = { type: 'host', id: 'app' },
-  version,
-  reason,
-  origin = NO_REQUEST,
-  check,
-  ...others
-}: RequestedAct = {}): CheckedAct {
-  const fits =
-    Object.keys(others).length === 0 &&
-    ACTOR_TYPES.includes(by.type) &&
-    isText(by.id, MAX_ID) &&
-    (version === undefined || typeof version === 'number' || typeof version === 'string') &&
-    (reason === undefined || isText(reason, REASON.most))
-  if (!fits)
-    throw new TypeError(
-      'app.authority.users: an act takes { by: { type, id }, version, reason }; type is user, client, host or cli, ' +
-        `id a string of at most ${MAX_ID} characters, version that of the user, and reason has at most ${REASON.most}.`
-    )
-  const actor = Object.freeze({ type: by.type, id: by.id })
-  return { actor, version, reason: reason === undefined ? {} : { reason }, origin, check }
-}
-
-const isText = (value: unknown, most: number): boolean =>
-  typeof value === 'string' && value !== '' && value.length <= most
+import type { NewUser, User, UserPatch } from '../../ports/user-store.ts'
 
 export const refusedField = (field: string, problem: string): OAuthError =>
   new OAuthError('invalid_request', `${field}: ${problem}`, { field })
@@ -103,7 +58,7 @@ export function patchOf(user: User, given: UserChanges, names: readonly string[]
 }
 
 /** Awaits a write of a username. Turns the store's error for a taken name into the OAuthError `username_taken`. */
-export async function named<Answer>(write: Promise<Answer>): Promise<Answer> {
+export async function reportTakenName<Answer>(write: Promise<Answer>): Promise<Answer> {
   try {
     return await write
   } catch (error) {
@@ -111,22 +66,3 @@ export async function named<Answer>(write: Promise<Answer>): Promise<Answer> {
     throw new OAuthError('username_taken', 'The username is taken.', { field: 'username', cause: error })
   }
 }
-
-type Place = NonNullable<UserListQuery['after']>
-
-/** The creation time of a user in milliseconds since the epoch. `null`: unknown. */
-export function createdAtOf({ createdAt }: User): number | null {
-  const at = createdAt instanceof Date ? createdAt.getTime() : createdAt
-  return typeof at === 'number' && Number.isSafeInteger(at) && at > 0 ? at : null
-}
-
-/** The end of a page of users. */
-export const USER_CURSOR = cursorOf<Place>(
-  ({ createdAt, id }) => [createdAt, id],
-  ([createdAt, id, ...others]) => {
-    const fits = Number.isSafeInteger(createdAt) && typeof id === 'string' && isStorable(id) && others.length === 0
-    return fits ? { createdAt: createdAt as number, id } : null
-  }
-)
-
-export const placeOfUser = (user: User): Place => ({ createdAt: createdAtOf(user) ?? 0, id: user.id })
