@@ -1,7 +1,7 @@
 import { isContent, isPublic, unknownOf, BY_TOKEN } from '../clients/rights.ts'
 import { isActive } from '../sessions/active-user.ts'
 import type { Client } from '../ports/client-store.ts'
-import type { RefreshTokenFamily, TokenUse } from '../ports/token-store.ts'
+import type { RefreshTokenFamily, RotateOutcome, TokenUse, UseOutcome } from '../ports/token-store.ts'
 import type { User } from '../ports/user-store.ts'
 import { readAuthorizationDetails } from '../protocol/authorization-request.ts'
 import { digest } from '../protocol/digest.ts'
@@ -83,10 +83,18 @@ export async function commitUse(
   clientId: string | null | undefined,
   deps: GrantDeps
 ): Promise<RefreshTokenFamily> {
-  const result = await deps.tokens.useToken(tokenUse(attempt, clientId, deps))
-  if (result.outcome === 'unknown') throw attempt.refused('unknown, expired, revoked, or bound to another key')
-  if (result.outcome === 'replayed') throw replayed(result.family, attempt, deps)
-  return result.family
+  return accepted(await deps.tokens.useToken(tokenUse(attempt, clientId, deps)), attempt, deps).family
+}
+
+/** Returns the outcome of an accepted token. @throws OAuthError for an unknown or replayed one */
+function accepted<Outcome extends UseOutcome | RotateOutcome>(
+  outcome: Outcome,
+  attempt: RefreshAttempt,
+  deps: GrantDeps
+): Exclude<Outcome, { outcome: 'unknown' | 'replayed' }> {
+  if (outcome.outcome === 'unknown') throw attempt.refused('unknown, expired, revoked, or bound to another key')
+  if (outcome.outcome === 'replayed') throw replayed(outcome.family, attempt, deps)
+  return outcome as Exclude<Outcome, { outcome: 'unknown' | 'replayed' }>
 }
 
 /**
@@ -104,12 +112,8 @@ export async function withRotation<Result>(
 ): Promise<{ result: Result; refreshToken: string }> {
   const { presented } = attempt
   const nextSecret = deps.accounts.random.secret()
-  const rotation = await deps.tokens.rotateToken(tokenUse(attempt, clientId, deps), {
-    digest: digest(nextSecret),
-    sealed: sealSuccessor(presented.secret, nextSecret)
-  })
-  if (rotation.outcome === 'unknown') throw attempt.refused('unknown, expired, revoked, or bound to another key')
-  if (rotation.outcome === 'replayed') throw replayed(rotation.family, attempt, deps)
+  const next = { digest: digest(nextSecret), sealed: sealSuccessor(presented.secret, nextSecret) }
+  const rotation = accepted(await deps.tokens.rotateToken(tokenUse(attempt, clientId, deps), next), attempt, deps)
   let result: Result
   try {
     result = await work(rotation.family)
