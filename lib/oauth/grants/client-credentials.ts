@@ -25,8 +25,8 @@ export const CLIENT_CREDENTIALS = grant({
   params: {},
   errors: ['invalid_scope'],
   what:
-    'an access token of the client itself, for clients with a secret that list the grant. `scope` narrows the ' +
-    'grant, without `openid`, `profile`, `email` and `offline_access`, which concern a user. There is no ' +
+    'an access token of the client itself, for clients with a secret or keys that list the grant. `scope` narrows ' +
+    'the grant, without `openid`, `profile`, `email` and `offline_access`, which concern a user. There is no ' +
     "refresh token and no session: `sub` and `client_id` of the token are both the client's id. It has no " +
     "`sid`, which distinguishes it from a user's token.",
   handle: clientCredentialsGrant
@@ -39,7 +39,7 @@ async function clientCredentialsGrant(
 ): Promise<TokenResponse> {
   if (client === null) throw invalidClient(undefined)
   if (isPublic(client))
-    throw new OAuthError('unauthorized_client', 'The client credentials grant is for clients with a secret.')
+    throw new OAuthError('unauthorized_client', 'The client credentials grant is for clients with a secret or keys.')
   checkBinding(client, jkt)
   const named =
     params.resource === undefined && params.audience === undefined
