@@ -189,9 +189,10 @@ export class UsernameTakenError extends Error {
 }
 
 /** Compares codes, because a host's store may have another copy of the class. */
-export function isUsernameTaken(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'FST_AUTHORITY_USERNAME_TAKEN'
-}
+const hasCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code
+
+export const isUsernameTaken = (error: unknown): boolean => hasCode(error, 'FST_AUTHORITY_USERNAME_TAKEN')
 
 /** `UserStore.createWithIdentity` throws this if the identity is linked to a user already. */
 export class IdentityTakenError extends Error {
@@ -203,9 +204,7 @@ export class IdentityTakenError extends Error {
   }
 }
 
-export function isIdentityTaken(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'FST_AUTHORITY_IDENTITY_TAKEN'
-}
+export const isIdentityTaken = (error: unknown): boolean => hasCode(error, 'FST_AUTHORITY_IDENTITY_TAKEN')
 
 export interface Misfit {
   /** The option and the method, or the hook: `users.findById`, `rateLimit.key`. */

@@ -1,6 +1,6 @@
 import { mayBeAnsweredAt } from '../clients/rights.ts'
 import { OAuthError } from '../errors.ts'
-import type { Asking, Client } from '../ports/client-store.ts'
+import type { ClientLookup, Client } from '../ports/client-store.ts'
 import type { AuthorizationParams } from '../protocol/authorization-params.ts'
 import type { Advised, AuthorizeDeps } from './deps.ts'
 import type { Advice } from '../ports/log.ts'
@@ -92,7 +92,7 @@ export interface ClientRequest {
 export async function clientRequest(
   params: AuthorizationParams,
   { clients, accounts }: Pick<AuthorizeDeps, 'clients'> & Advised,
-  asking: Asking = {}
+  asking: ClientLookup = {}
 ): Promise<ClientRequest> {
   const { client_id: clientId, redirect_uri: redirectUri } = params
   if (clientId === undefined)

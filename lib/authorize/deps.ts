@@ -89,7 +89,7 @@ export interface AskedOf {
  * The kind of sign-in page. `hostedSignIn`: users sign in on our page, which asks for a password. Otherwise the host
  * has a sign-in page, which may ask for anything.
  */
-export interface Asking {
+export interface SignInPageKind {
   hostedSignIn: boolean
 }
 
@@ -104,12 +104,16 @@ export type StepTowards = 'second_factor' | 'enrolment' | 'reauthenticate' | 'pa
 export interface AuthorizeSlots {
   missing?(person: SignedInPerson, asked: AskedOf): Promise<MissingStep>
   /** True if a sign-in with the present factors of this account can reach the level `acr`. */
-  reaches?(acr: string, user: User, asking: Asking): Promise<boolean>
+  reaches?(acr: string, user: User, asking: SignInPageKind): Promise<boolean>
   /**
    * The page that raises a session to `acr`. `null`: the user only needs to sign in again. At most one feature
    * implements this.
    */
-  towards?(acr: string, person: SignedInPerson, asking: Asking & { accountPages: boolean }): Promise<StepTowards | null>
+  towards?(
+    acr: string,
+    person: SignedInPerson,
+    asking: SignInPageKind & { accountPages: boolean }
+  ): Promise<StepTowards | null>
 }
 
 /** The first missing step of any feature. */

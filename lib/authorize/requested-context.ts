@@ -13,7 +13,7 @@ import type { AuthorizationRequest } from '../protocol/authorization-request.ts'
 import { waysIn } from '../accounts/ways-in.ts'
 import type { User } from '../ports/user-store.ts'
 import type { SignedInPerson } from '../sessions/browser-sessions.ts'
-import type { Asking, AuthorizeDeps, AuthorizeSlots, StepTowards, RequiredAcr } from './deps.ts'
+import type { SignInPageKind, AuthorizeDeps, AuthorizeSlots, StepTowards, RequiredAcr } from './deps.ts'
 
 /**
  * The `acr` values that satisfy an authorization request. An essential claim is a requirement. `acr_values` are one
@@ -61,7 +61,12 @@ function claimedAcr({ id_token: idToken }: AuthorizationRequest['claims']): stri
 
 type ReachDeps = Pick<AuthorizeDeps, 'accounts' | 'slots'>
 
-async function reaches(acr: string, user: User, asking: Asking, { accounts, slots }: ReachDeps): Promise<boolean> {
+async function reaches(
+  acr: string,
+  user: User,
+  asking: SignInPageKind,
+  { accounts, slots }: ReachDeps
+): Promise<boolean> {
   for (const slot of slots) if ((await slot.reaches?.(acr, user, asking)) === true) return true
   return acr === PASSWORD_ACR && (!asking.hostedSignIn || (await waysIn(user, accounts)).password)
 }
@@ -73,7 +78,7 @@ async function reaches(acr: string, user: User, asking: Asking, { accounts, slot
 export async function reachesOne(
   values: readonly string[],
   user: User,
-  asking: Asking,
+  asking: SignInPageKind,
   deps: ReachDeps
 ): Promise<boolean> {
   if (values.some((value) => !isAbove(value))) return true

@@ -3,7 +3,7 @@ import type {
   ClientStore,
   GrantType,
   UnknownClient,
-  Asking,
+  ClientLookup,
   ClientSource,
   Clients
 } from '../ports/client-store.ts'
@@ -135,7 +135,7 @@ export async function requireFirstParty(
  * The way to look up the client of a valid token. Fetches of client documents have no rate limit here, because a
  * stranger has no valid token.
  */
-export const BY_TOKEN: Asking = { fetching: async (work) => await work() }
+export const BY_TOKEN: ClientLookup = { fetching: async (work) => await work() }
 
 /**
  * Finds a registered client first, then a client of a feature. `sources` may be filled after this call, during the

@@ -24,7 +24,7 @@ const SHARED: ReadonlySet<string> = new Set<DecoratorName>([
 ])
 
 /** The decorators that registrations of this plugin added, by server: `"<option> <name>"`. */
-const ours = new WeakMap<object, Set<string>>()
+const ownDecorators = new WeakMap<object, Set<string>>()
 
 /**
  * Stops the start if the host already has a decorator with one of these names. Names all conflicts at once and an
@@ -68,12 +68,12 @@ export function decorateAll(
     if (isOurs(host, what, name)) continue
     if (what === 'auth' || what === 'authSession') host.decorateRequest(name, null)
     else host.decorate(name, members[what])
-    ours.set(host.server, (ours.get(host.server) ?? new Set()).add(`${what} ${name}`))
+    ownDecorators.set(host.server, (ownDecorators.get(host.server) ?? new Set()).add(`${what} ${name}`))
   }
 }
 
 function isOurs(host: FastifyInstance, what: string, name: string): boolean {
-  return SHARED.has(what) && ours.get(host.server)?.has(`${what} ${name}`) === true
+  return SHARED.has(what) && ownDecorators.get(host.server)?.has(`${what} ${name}`) === true
 }
 
 /**
@@ -83,15 +83,15 @@ function isOurs(host: FastifyInstance, what: string, name: string): boolean {
  * @throws StartError `FST_AUTHORITY_ROUTE_TAKEN`
  */
 export function refuseTakenRoutes(host: FastifyInstance, path: (name: PathName) => string): void {
-  const ours = new Set<string>()
+  const ownRoutes = new Set<string>()
   host.addHook('onRoute', ({ method, url, constraints = {}, config }: RouteOptions) => {
     const isOurs = config !== undefined && 'fastifyAuthority' in config
     for (const verb of [method].flat()) {
       const route = `${verb} ${url}`
       // Fastify makes HEAD routes of GET routes, and skips existing ones.
-      if (verb !== 'HEAD' && (isOurs || ours.has(route)) && host.hasRoute({ method: verb, url, constraints }))
+      if (verb !== 'HEAD' && (isOurs || ownRoutes.has(route)) && host.hasRoute({ method: verb, url, constraints }))
         throw taken(route, url)
-      if (isOurs) ours.add(route)
+      if (isOurs) ownRoutes.add(route)
     }
   })
 

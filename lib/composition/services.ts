@@ -31,7 +31,7 @@ import type { State } from '../ports/state.ts'
 import { accountsDeps } from './accounts.ts'
 import type { Authority } from './authority.ts'
 import { DECLARED_GRANTS, startFeatures } from './compose.ts'
-import { factorSealer, keyRing, keysOf } from './keys.ts'
+import { anySecrets, factorSealer, keyRing, keysOf } from './keys.ts'
 import { createHealth, type Health } from './health.ts'
 import type { CookieOwner } from '../http/edge/cookie-jar.ts'
 import { createLimits } from './limits.ts'
@@ -173,7 +173,7 @@ export async function createServices(
     random,
     events,
     log,
-    deviceSecret: secrets[0] ?? random.secret(),
+    deviceSecret: anySecrets(secrets, random)[0],
     owner,
     users: stores.users,
     async verifyKey(key) {

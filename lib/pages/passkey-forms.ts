@@ -2,7 +2,7 @@ import { submit } from './fields.ts'
 import { type Html, type HtmlValue, attributes, html, safeUrl } from './html.ts'
 import type { CommonModel, PasskeyForm, PasskeySignals } from './common-model.ts'
 
-interface Asking {
+interface PasskeyCall {
   /** The method of `navigator.credentials`. */
   call: 'get' | 'create'
   label: string
@@ -19,7 +19,7 @@ export function passkeyForm(
   action: string,
   { options, renewUrl, signals }: PasskeyForm,
   { messages }: CommonModel,
-  { call, label, look = null, fields }: Asking
+  { call, label, look = null, fields }: PasskeyCall
 ): Html {
   return html`<form${attributes({
     method: 'post',

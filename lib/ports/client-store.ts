@@ -152,7 +152,7 @@ export interface UnknownClient extends Client {
 }
 
 /** The permissions of a lookup that may fetch the document of an unknown client. */
-export interface Asking {
+export interface ClientLookup {
   /**
    * Runs `work`, which fetches the client's document, under a rate limit. Absent: finds only documents that were
    * fetched before.
@@ -167,10 +167,10 @@ export interface ClientSource {
   /** True if the id has the form of this source's ids. */
   takes(clientId: string): boolean
   /** Finds the client that describes itself. @throws OAuthError if the description can't be fetched now */
-  find(clientId: string, asking: Asking): Promise<UnknownClient | null>
+  find(clientId: string, asking: ClientLookup): Promise<UnknownClient | null>
 }
 
 /** All clients of the service. */
 export interface Clients extends ClientStore {
-  findById(clientId: string, asking?: Asking): Promise<Client | null>
+  findById(clientId: string, asking?: ClientLookup): Promise<Client | null>
 }

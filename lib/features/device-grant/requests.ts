@@ -28,7 +28,7 @@ import type { DeviceSettings } from './options.ts'
 /** Attempts to find a user code that no live request has. A collision is very rare. */
 const TRIES = 5
 
-interface Asking {
+interface NewDeviceRequest {
   params: { scope?: string; resource?: string; audience?: string }
   client: Client
   /** The thumbprint of the key of the DPoP proof. `null`: the request has no proof. */
@@ -42,7 +42,7 @@ interface Asking {
  * @see RFC 8628 §3.1, §3.2
  */
 export async function askForDevice(
-  { params, client, jkt, origin }: Asking,
+  { params, client, jkt, origin }: NewDeviceRequest,
   { expiresInMs, intervalMs }: DeviceSettings,
   { devices, ...deps }: GrantDeps & { devices: DeviceStore }
 ): Promise<{ deviceCode: string; userCode: string }> {

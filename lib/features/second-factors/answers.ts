@@ -20,7 +20,7 @@ import { hasFactor } from '../../protocol/second-factors.ts'
 import { isRememberedIn } from './second-step.ts'
 import { isRecentEnough } from '../../accounts/fresh-sign-in.ts'
 import { waysIn } from '../../accounts/ways-in.ts'
-import type { AskedOf, Asking, AuthorizeSlots, MissingStep, StepTowards } from '../../authorize/deps.ts'
+import type { AskedOf, SignInPageKind, AuthorizeSlots, MissingStep, StepTowards } from '../../authorize/deps.ts'
 import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
 
 /** The account slots of second factors: what they tell about a user's factors, and how factors end. */
@@ -176,7 +176,7 @@ async function reaches(
   acr: string,
   user: User,
   found: UserFactors,
-  { hostedSignIn }: Asking,
+  { hostedSignIn }: SignInPageKind,
   accounts: ProvingDeps
 ): Promise<boolean> {
   const { links, others, password } = await waysIn(user, accounts)
@@ -197,7 +197,7 @@ async function reaches(
 async function stepTowards(
   acr: string,
   { session, user }: SignedInPerson,
-  { hostedSignIn, accountPages }: Asking & { accountPages: boolean },
+  { hostedSignIn, accountPages }: SignInPageKind & { accountPages: boolean },
   accounts: ProvingDeps
 ): Promise<StepTowards | null> {
   const { clock, factors } = accounts

@@ -1,6 +1,6 @@
 /** Clients whose id is the URL of a document about them. @see draft-ietf-oauth-client-id-metadata-document */
 import { OAuthError } from '../../errors.ts'
-import type { Asking, ClientSource, UnknownClient } from '../../ports/client-store.ts'
+import type { ClientLookup, ClientSource, UnknownClient } from '../../ports/client-store.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Advise } from '../../ports/log.ts'
 import { type Outbound, OutboundError } from '../../ports/outbound.ts'
@@ -185,7 +185,7 @@ export function clientDocuments(
 
   return {
     takes: (id) => /^\s*https?:/i.test(id),
-    async find(id: string, { begins, fetching }: Asking) {
+    async find(id: string, { begins, fetching }: ClientLookup) {
       const refusal = refusalOf(id)
       if (refusal !== null) return refuse(refusal)
       const known = documents.get(id)

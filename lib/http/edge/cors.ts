@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, onSendHookHandler } from 'fastify'
-import type { Asking, Client, Clients } from '../../ports/client-store.ts'
+import type { ClientLookup, Client, Clients } from '../../ports/client-store.ts'
 import { callableBy } from './callers.ts'
 import type { RequestLimiter } from './limit.ts'
 import { originOfUrl, originsOf } from '../../clients/rights.ts'
@@ -221,7 +221,10 @@ function isWebOrigin(origin: string): boolean {
 }
 
 /** How a request of an unknown sender looks up clients: fetches count under the rule `clientMetadata`. */
-export const byStranger = (request: FastifyRequest, { countWork }: Pick<RequestLimiter, 'countWork'>): Asking => ({
+export const byStranger = (
+  request: FastifyRequest,
+  { countWork }: Pick<RequestLimiter, 'countWork'>
+): ClientLookup => ({
   fetching: async (work) => await countWork(request, 'clientMetadata', work)
 })
 
@@ -238,7 +241,7 @@ export function oncePerRequest(clients: Clients, limiter: Pick<RequestLimiter, '
   }
 }
 
-function remembering(clients: Clients, asking: Asking): Clients {
+function remembering(clients: Clients, asking: ClientLookup): Clients {
   const known = new Map<string, Promise<Client | null>>()
   return {
     findById(clientId) {

@@ -1,5 +1,5 @@
 import { isNative, unknownOf, BY_TOKEN } from '../../clients/rights.ts'
-import type { Asking } from '../../ports/client-store.ts'
+import type { ClientLookup } from '../../ports/client-store.ts'
 import { byStranger } from '../edge/cors.ts'
 import type { RequestLimiter } from '../edge/limit.ts'
 import { clientRequest } from '../../authorize/client-request.ts'
@@ -36,7 +36,7 @@ export function createJourneys(
     limiter
   }: { authorizeUrl: string; homeUrl: string; limiter: Pick<RequestLimiter, 'countWork'> }
 ): Journeys {
-  async function journeyOf(query: SentParams, asking: Asking): Promise<Journey> {
+  async function journeyOf(query: SentParams, asking: ClientLookup): Promise<Journey> {
     const params = deps.readRequest(query)
     if (params.client_id === undefined) {
       const next = localPath(typeof query.return_to === 'string' ? query.return_to : undefined, deps.issuer)
