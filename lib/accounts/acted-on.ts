@@ -9,6 +9,8 @@ import { type AccountSlots, type AuditedAct, slotOf } from './slots.ts'
 
 /** The longest id of a user or an actor. */
 export const MAX_ID = 255
+/** The number of days for which an invitation works. */
+export const INVITATION_DAYS = 7
 /**
  * The minimum and maximum length of a reason, in characters. The minimum applies only to actions that require a reason.
  */

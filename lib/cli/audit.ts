@@ -1,11 +1,13 @@
+import { counted } from '../pages/counted.ts'
 import { slotOf } from '../accounts/slots.ts'
+import type { LogCode } from '../ports/log.ts'
 import type { AuditEntry, AuditPage, AuditQuery, AuditCheckpoint } from '../ports/audit-log.ts'
-import { CliError, counted, type Desk, jsonText, Said, type StoreCommand } from './command.ts'
+import { CliError, type Desk, jsonText, Said, type StoreCommand } from './command.ts'
 import { createReadStream, existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
 /** The `code` of a log line that contains a checkpoint of the audit log. */
-export const CHECKPOINT = 'FST_AUTHORITY_AUDIT_CHECKPOINT'
+export const CHECKPOINT = 'FST_AUTHORITY_AUDIT_CHECKPOINT' satisfies LogCode
 
 /**
  * Reads the checkpoints from a log file of the service with one JSON object per line. Skips other lines.

@@ -61,9 +61,6 @@ export const NO_BCRYPT =
   'There are hashes of bcrypt, and the package that verifies them is missing, so their users get the answer 503. ' +
   'Run npm install @node-rs/bcrypt.'
 
-/** Writes a number with its noun in the singular or plural: `1 entry`, `2 entries`. */
-export const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`
-
 export interface Command {
   /** The words that name it, such as `user show`. */
   name: string

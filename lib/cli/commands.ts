@@ -1,14 +1,7 @@
+import { counted } from '../pages/counted.ts'
 import { systemRandom } from '../adapters/node/system.ts'
 import { AUDIT_COMMANDS } from './audit.ts'
-import {
-  type Command,
-  type ConfigCommand,
-  FLAGS,
-  type PlainCommand,
-  type StoreCommand,
-  counted,
-  Said
-} from './command.ts'
+import { type Command, type ConfigCommand, FLAGS, type PlainCommand, type StoreCommand, Said } from './command.ts'
 import { DOCTOR } from './doctor.ts'
 import { IMPORT } from './import/command.ts'
 import { KEY_COMMANDS } from './keys.ts'

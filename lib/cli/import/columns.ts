@@ -22,7 +22,7 @@ const isNone = (value: unknown): boolean => value === undefined || value === nul
  * Returns the value of the first of these columns that is not empty. Integers become text, because many ids are
  * integers. @throws BadRow for a value of another type
  */
-export function text(row: Columns, ...names: string[]): string | undefined {
+export function textIn(row: Columns, ...names: string[]): string | undefined {
   const name = names.find((one) => !isNone(row[one]))
   if (name === undefined) return undefined
   const value = row[name]

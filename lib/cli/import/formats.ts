@@ -1,4 +1,4 @@
-import { BadRow, type Columns, flag, isBarred, isObject, knownTime, list, object, text } from './columns.ts'
+import { BadRow, type Columns, flag, isBarred, isObject, knownTime, list, object, textIn } from './columns.ts'
 
 const PBKDF2 = ['pbkdf2', 'pbkdf2-sha256', 'pbkdf2-sha512']
 const unpadded = (base64: string | undefined): string => (base64 ?? '').replace(/={0,2}$/, '')
@@ -16,9 +16,9 @@ function keycloakHash(credentials: readonly Columns[]): string | undefined | { u
   if (password === undefined) return undefined
   const [secret, settings] = [object(password, 'secretData'), object(password, 'credentialData')]
   if (secret === undefined || settings === undefined) return { unusable: 'hash of an old form of Keycloak' }
-  const algorithm = text(settings, 'algorithm') ?? ''
-  const iterations = text(settings, 'hashIterations') ?? ''
-  const end = `$${unpadded(text(secret, 'salt'))}$${unpadded(text(secret, 'value'))}`
+  const algorithm = textIn(settings, 'algorithm') ?? ''
+  const iterations = textIn(settings, 'hashIterations') ?? ''
+  const end = `$${unpadded(textIn(secret, 'salt'))}$${unpadded(textIn(secret, 'value'))}`
   if (PBKDF2.includes(algorithm)) return `$${algorithm}$i=${iterations}${end}`
   if (algorithm !== 'argon2') return { unusable: 'hash of an algorithm that Keycloak has by a plugin' }
   const given = settings['additionalParameters']
@@ -73,7 +73,7 @@ const namesOf = (name: string | undefined, given?: string, family?: string): Rec
 /** Reads links from a list. Skips an entry without a provider or a subject, such as the source's own password login. */
 const linksIn = (rows: readonly Columns[], provider: string, ...subjects: string[]): SourceLink[] =>
   rows.flatMap((row) => {
-    const [name, subject] = [text(row, provider), text(row, ...subjects)]
+    const [name, subject] = [textIn(row, provider), textIn(row, ...subjects)]
     return name === undefined || subject === undefined ? [] : [{ provider: name, subject }]
   })
 
@@ -81,7 +81,7 @@ const linksIn = (rows: readonly Columns[], provider: string, ...subjects: string
 const REDACTED = /^(?:REDACTED|UkVEQUNURUQ=?)$/
 /** Writes a Firebase hash as a PHC string. All Firebase projects use these cost parameters. */
 function firebaseHash(row: Columns): SourceUser['passwordHash'] {
-  const [hash, salt] = [text(row, 'passwordHash'), text(row, 'salt')]
+  const [hash, salt] = [textIn(row, 'passwordHash'), textIn(row, 'salt')]
   if (hash === undefined) return undefined
   if (REDACTED.test(hash)) return { unusable: 'Firebase hash that its exporter could not see' }
   return `$fbscrypt$v=1,n=14,r=8,p=1$${salt ?? ''}$${hash}`
@@ -105,18 +105,18 @@ export const FORMATS: Readonly<Record<string, Format>> = {
     read: (row) => {
       const identifiers = list(row, 'identifiers').filter(({ type }) => type === 'email')
       const [identifier = {}] = identifiers
-      const email = text(row, 'email') ?? text(identifier, 'value')
-      const key = isObject(row['_id']) ? text(row['_id'], '$oid') : text(row, '_id')
-      const own = text(row, 'alt_id') ?? key
+      const email = textIn(row, 'email') ?? textIn(identifier, 'value')
+      const key = isObject(row['_id']) ? textIn(row['_id'], '$oid') : textIn(row, '_id')
+      const own = textIn(row, 'alt_id') ?? key
       return {
-        id: text(row, 'user_id') ?? (own === undefined ? undefined : `auth0|${own}`),
-        username: email ?? text(row, 'username'),
+        id: textIn(row, 'user_id') ?? (own === undefined ? undefined : `auth0|${own}`),
+        username: email ?? textIn(row, 'username'),
         email,
         emailVerified: flag(row, 'email_verified') ?? flag(identifier, 'verified') ?? false,
         disabled: flag(row, 'blocked') ?? false,
         createdAt: knownTime(row, 'created_at'),
-        passwordHash: text(row, 'passwordHash'),
-        fields: namesOf(text(row, 'name'), text(row, 'given_name'), text(row, 'family_name')),
+        passwordHash: textIn(row, 'passwordHash'),
+        fields: namesOf(textIn(row, 'name'), textIn(row, 'given_name'), textIn(row, 'family_name')),
         links: linksIn(list(row, 'identities'), 'provider', 'user_id')
       }
     }
@@ -124,17 +124,17 @@ export const FORMATS: Readonly<Record<string, Format>> = {
   supabase: {
     read: (row, now) => {
       const data = object(row, 'raw_user_meta_data') ?? {}
-      if (text(row, 'deleted_at') !== undefined) throw new BadRow('was deleted there')
-      const email = text(row, 'email')
+      if (textIn(row, 'deleted_at') !== undefined) throw new BadRow('was deleted there')
+      const email = textIn(row, 'email')
       return {
-        id: text(row, 'id'),
+        id: textIn(row, 'id'),
         username: email,
         email,
-        emailVerified: text(row, 'email_confirmed_at') !== undefined,
+        emailVerified: textIn(row, 'email_confirmed_at') !== undefined,
         disabled: isBarred(row, 'banned_until', now),
         createdAt: knownTime(row, 'created_at'),
-        passwordHash: text(row, 'encrypted_password'),
-        fields: namesOf(text(data, 'full_name', 'name')),
+        passwordHash: textIn(row, 'encrypted_password'),
+        fields: namesOf(textIn(data, 'full_name', 'name')),
         links: linksIn(list(row, 'identities'), 'provider', 'provider_id')
       }
     }
@@ -142,16 +142,16 @@ export const FORMATS: Readonly<Record<string, Format>> = {
   firebase: {
     member: 'users',
     read: (row) => {
-      const email = text(row, 'email')
+      const email = textIn(row, 'email')
       return {
-        id: text(row, 'localId'),
+        id: textIn(row, 'localId'),
         username: email,
         email,
         emailVerified: flag(row, 'emailVerified') ?? false,
         disabled: flag(row, 'disabled') ?? false,
         createdAt: knownTime(row, 'createdAt'),
         passwordHash: firebaseHash(row),
-        fields: namesOf(text(row, 'displayName')),
+        fields: namesOf(textIn(row, 'displayName')),
         links: linksIn(list(row, 'providerUserInfo'), 'providerId', 'rawId')
       }
     }
@@ -159,14 +159,14 @@ export const FORMATS: Readonly<Record<string, Format>> = {
   keycloak: {
     member: 'users',
     read: (row) => ({
-      id: text(row, 'id'),
-      username: text(row, 'username'),
-      email: text(row, 'email'),
+      id: textIn(row, 'id'),
+      username: textIn(row, 'username'),
+      email: textIn(row, 'email'),
       emailVerified: flag(row, 'emailVerified') ?? false,
       disabled: flag(row, 'enabled') === false,
       createdAt: knownTime(row, 'createdTimestamp'),
       passwordHash: keycloakHash(list(row, 'credentials')),
-      fields: namesOf(undefined, text(row, 'firstName'), text(row, 'lastName')),
+      fields: namesOf(undefined, textIn(row, 'firstName'), textIn(row, 'lastName')),
       links: linksIn(list(row, 'federatedIdentities'), 'identityProvider', 'userId')
     })
   },
@@ -174,74 +174,78 @@ export const FORMATS: Readonly<Record<string, Format>> = {
     read: (given) => {
       // Django's `dumpdata` nests the columns in `fields`. The primary key `pk` is outside.
       const row = { id: given['pk'], ...(object(given, 'fields') ?? given) }
-      const hash = text(row, 'password')
+      const hash = textIn(row, 'password')
       return {
-        id: text(row, 'id'),
-        username: text(row, 'username', 'email'),
-        email: text(row, 'email'),
+        id: textIn(row, 'id'),
+        username: textIn(row, 'username', 'email'),
+        email: textIn(row, 'email'),
         emailVerified: false,
         disabled: flag(row, 'is_active') === false,
         createdAt: knownTime(row, 'date_joined'),
         passwordHash: hash?.startsWith('!') === true ? undefined : hash,
-        fields: namesOf(undefined, text(row, 'first_name'), text(row, 'last_name')),
+        fields: namesOf(undefined, textIn(row, 'first_name'), textIn(row, 'last_name')),
         links: []
       }
     }
   },
   wordpress: {
     read: (row) => ({
-      id: text(row, 'ID'),
-      username: text(row, 'user_login'),
-      email: text(row, 'user_email'),
+      id: textIn(row, 'ID'),
+      username: textIn(row, 'user_login'),
+      email: textIn(row, 'user_email'),
       emailVerified: false,
       disabled: flag(row, 'deleted') === true || flag(row, 'spam') === true,
       createdAt: knownTime(row, 'user_registered'),
-      passwordHash: text(row, 'user_pass'),
-      fields: namesOf(text(row, 'display_name')),
+      passwordHash: textIn(row, 'user_pass'),
+      fields: namesOf(textIn(row, 'display_name')),
       links: []
     })
   },
   werkzeug: {
     read: (row) => ({
-      id: text(row, 'id'),
-      username: text(row, 'username', 'email'),
-      email: text(row, 'email'),
-      emailVerified: text(row, 'confirmed_at') !== undefined,
+      id: textIn(row, 'id'),
+      username: textIn(row, 'username', 'email'),
+      email: textIn(row, 'email'),
+      emailVerified: textIn(row, 'confirmed_at') !== undefined,
       disabled: flag(row, 'active') === false || flag(row, 'is_active') === false,
       createdAt: knownTime(row, 'created_at'),
-      passwordHash: text(row, 'password_hash', 'password'),
-      fields: namesOf(text(row, 'name')),
+      passwordHash: textIn(row, 'password_hash', 'password'),
+      fields: namesOf(textIn(row, 'name')),
       links: []
     })
   },
   aspnet: {
     read: (row, now) => ({
-      id: text(row, 'Id'),
-      username: text(row, 'UserName', 'Email'),
-      email: text(row, 'Email'),
+      id: textIn(row, 'Id'),
+      username: textIn(row, 'UserName', 'Email'),
+      email: textIn(row, 'Email'),
       emailVerified: flag(row, 'EmailConfirmed') ?? false,
       disabled: isBarred(row, 'LockoutEnd', now),
       createdAt: undefined,
-      passwordHash: text(row, 'PasswordHash'),
+      passwordHash: textIn(row, 'PasswordHash'),
       fields: {},
       links: []
     })
   },
   ndjson: {
     read: (row) => ({
-      id: text(row, 'id'),
-      username: text(row, 'username', 'email'),
-      email: text(row, 'email'),
+      id: textIn(row, 'id'),
+      username: textIn(row, 'username', 'email'),
+      email: textIn(row, 'email'),
       emailVerified: flag(row, 'emailVerified') ?? false,
       disabled: flag(row, 'disabled') ?? false,
       createdAt: knownTime(row, 'createdAt'),
-      passwordHash: text(row, 'passwordHash'),
+      passwordHash: textIn(row, 'passwordHash'),
       fields: ownFields(row),
       links: list(row, 'links').map((link) => {
-        const [issuer, subject, connection] = [text(link, 'issuer'), text(link, 'subject'), text(link, 'connection')]
+        const [issuer, subject, connection] = [
+          textIn(link, 'issuer'),
+          textIn(link, 'subject'),
+          textIn(link, 'connection')
+        ]
         if (issuer === undefined || subject === undefined || connection === undefined)
           throw new BadRow('has a link without an issuer, a subject or a connection')
-        return { issuer, subject, connection, email: text(link, 'email') }
+        return { issuer, subject, connection, email: textIn(link, 'email') }
       })
     })
   }

@@ -1,6 +1,7 @@
 import { outcomeFrom } from '../../boundary/answers.ts'
 import { misfit } from '../../errors.ts'
 import type { ImportOutcome, UserImporter, User, LinkedIdentity, UserToImport } from '../../ports/user-store.ts'
+import { MAX_ID } from '../../accounts/acted-on.ts'
 import { BadRow, idIn, type Columns } from './columns.ts'
 import { type FileRow, rowsOf } from './rows.ts'
 import type { FirebaseParameters } from '../../accounts/imported-hash-formats.ts'
@@ -49,9 +50,6 @@ function linksOf(
   return { links, leftOut }
 }
 
-/** Maximum length of a user id in the admin API. */
-const LONGEST_ID = 255
-
 interface Planned extends UserToImport {
   /** The format of the hash. `null`: the user has no hash that the service can verify. */
   hash: string | null
@@ -76,7 +74,7 @@ function userOf(columns: Columns, { format, now, firebase }: ReadingDeps): Plann
   const source = format.read(columns, now)
   const { id, username: spelling, email, emailVerified, disabled, createdAt, fields } = source
   if (id === undefined) throw new BadRow('has no id')
-  if (id.length > LONGEST_ID) throw new BadRow(`has an id of more than ${LONGEST_ID} characters`)
+  if (id.length > MAX_ID) throw new BadRow(`has an id of more than ${MAX_ID} characters`)
   if (spelling === undefined) throw new BadRow('has neither a username nor an email address')
   const username = normalizeUsername(spelling)
   if (username === null) throw new BadRow('has a username that is too long, or with a character that no username has')

@@ -1,3 +1,4 @@
+import { INVITATION_DAYS } from '../../accounts/acted-on.ts'
 import { markProved } from '../../accounts/address-proof.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
 import { findMessageToken, invalidLink } from '../../accounts/message-codes.ts'
@@ -14,7 +15,7 @@ import { verifyOnce } from '../../accounts/authenticate-password.ts'
 import { requireGoodPassword } from '../../accounts/password-policy.ts'
 import { ownerConnection } from '../../accounts/ways-in.ts'
 
-const LIFETIME_MS = 7 * 24 * 60 * 60 * 1000
+const LIFETIME_MS = INVITATION_DAYS * 86_400_000
 
 /** Makes the error for an invitation that was accepted before, or whose user has a password. */
 const alreadyAccepted = (): OAuthError =>

@@ -6,7 +6,7 @@ import { type Endpoint, endpoint } from '../../../http/edge/endpoint.ts'
 import type { Registration } from '../../../http/edge/registration.ts'
 import { acting, type AdminDeps, askedBy, Id, Reason, numberIn, queryOf, refused, ifMatch, tagOf } from './acting.ts'
 import { auditEndpoint } from './audit.ts'
-import { wayEndpoints, sessionEndpoints } from './ways.ts'
+import { userItemEndpoints, sessionEndpoints } from './user-items.ts'
 import { adminOf } from '../../../http/edge/admin-guard.ts'
 
 /** `POST /auth/admin/users/:id/impersonate`. */
@@ -246,7 +246,7 @@ export function adminEndpoints(deps: AdminDeps): Endpoint[] {
     }),
     ...(deps.impersonates ? [impersonateEndpoint(users, deps)] : []),
     ...sessionEndpoints(deps),
-    ...wayEndpoints(deps),
+    ...userItemEndpoints(deps),
     auditEndpoint(accounts)
   ]
 }

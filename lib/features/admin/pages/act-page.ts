@@ -39,7 +39,7 @@ export function actPage(act: Act, deps: AdminPageDeps): AdminPage {
       )}${sessionForm(visit, [
         user.version !== null && hidden('version', textOfVersion(user.version)),
         reasonField(form.reason ?? '', problemAt('reason', error)),
-        act.asksName === true &&
+        act.removesPerson === true &&
           field(state, 'username', {
             label: 'Type the username to confirm',
             type: 'text',
@@ -67,7 +67,7 @@ export function actPage(act: Act, deps: AdminPageDeps): AdminPage {
         'the person. A form that the session was not shown does nothing.',
       body: Type.Object({
         ...ACT_FIELDS,
-        ...(act.asksName === true ? { username: Type.String() } : {})
+        ...(act.removesPerson === true ? { username: Type.String() } : {})
       }),
       async submit(form, visit) {
         const person = await personOf(visit, deps)
@@ -76,7 +76,7 @@ export function actPage(act: Act, deps: AdminPageDeps): AdminPage {
         const wasDone = act.isDone?.(person) === true
         try {
           const reason = reasonIn(form)
-          if (act.asksName === true && form.username !== person.user.username)
+          if (act.removesPerson === true && form.username !== person.user.username)
             throw new OAuthError('invalid_request', 'This is not the username.', {
               field: 'username',
               withoutStack: true
@@ -88,7 +88,7 @@ export function actPage(act: Act, deps: AdminPageDeps): AdminPage {
           const told = error.error === 'changed_meanwhile' ? changed() : error
           return await asked(await personOf(visit, deps), visit, form, told)
         }
-        return act.path === 'delete'
+        return act.removesPerson === true
           ? goOn(withQuery(deps.pages.link('admin'), { done: 'deleted' }))
           : leave({ done: noteName(act), ...(wasDone ? { was: 'already' } : {}) })
       }

@@ -1,10 +1,12 @@
+import { INVITATION_DAYS } from '../../../accounts/acted-on.ts'
 import { addressOf } from '../../../accounts/outbox.ts'
 import { slotOf } from '../../../accounts/slots.ts'
 import { OAuthError } from '../../../errors.ts'
 import type { AdminScope } from '../../../protocol/scope.ts'
 import type { Acting } from '../endpoints/acting.ts'
-import { removeWay, wayKinds, endSessions, type WayKind } from '../endpoints/ways.ts'
-import { counted, visible, type AdminPageDeps, type AdminVisit } from './frame.ts'
+import { removeUserItem, userItemKinds, endSessions, type UserItemKind } from '../endpoints/user-items.ts'
+import { visible, type AdminPageDeps, type AdminVisit } from './frame.ts'
+import { counted } from '../../../pages/counted.ts'
 import type { UserWithRow } from '../../../accounts/managed-users.ts'
 import type { User } from '../../../ports/user-store.ts'
 import { listSessions, type Session } from '../../../sessions/browser-sessions.ts'
@@ -67,7 +69,7 @@ export const sessionsOf = async ({ user }: Person, { accounts }: AdminPageDeps):
   await listSessions(user.id, accounts.sessions)
 
 /** Lists the person's items of this kind. `null`: the feature is off. */
-export async function itemsOf({ row }: Person, kind: WayKind): Promise<Item[] | null> {
+export async function itemsOf({ row }: Person, kind: UserItemKind): Promise<Item[] | null> {
   const found = await kind.list(row)
   return Array.isArray(found) ? (found as Array<Record<string, unknown>>).map(itemOf) : null
 }
@@ -101,8 +103,8 @@ export interface Act {
   /** False: the list of actions on the person's page does not contain it. */
   isOffered(person: Person): boolean
   consequences(person: Person, visit: AdminVisit): Promise<string[]>
-  /** The administrator must type the username to confirm. */
-  asksName?: true
+  /** The action removes the person, so that the administrator must type the username and leaves the person's page. */
+  removesPerson?: true
   run(person: Person, act: Acting, visit: AdminVisit): Promise<void>
 }
 
@@ -110,7 +112,7 @@ const oneIn = ({ request }: AdminVisit): string => (request.params as { one?: st
 
 export function actsOf(deps: AdminPageDeps): Act[] {
   const { accounts, users } = deps
-  const kinds = wayKinds(deps)
+  const kinds = userItemKinds(deps)
   const mails = accounts.outbox !== null
   const write = 'authority:users:write' as const
 
@@ -136,7 +138,7 @@ export function actsOf(deps: AdminPageDeps): Act[] {
       isOffered: ({ row }) =>
         !row.disabled && row.passwordHash === null && addressOf(row) !== '' && slotOf(accounts, 'invitations') !== null,
       consequences: async ({ row }) => [
-        `A link to begin goes to ${visible(addressOf(row))}. It works once, for 7 days.`,
+        `A link to begin goes to ${visible(addressOf(row))}. It works once, for ${INVITATION_DAYS} days.`,
         'A former link stops working.'
       ],
       run: async ({ user }, act) => await users().invite(user.id, act)
@@ -194,7 +196,7 @@ export function actsOf(deps: AdminPageDeps): Act[] {
         ...(await keys(person)),
         'The audit log keeps its entries.'
       ],
-      asksName: true,
+      removesPerson: true,
       run: async ({ user }, act) => await users().remove(user.id, act)
     },
     {
@@ -236,7 +238,7 @@ export function actsOf(deps: AdminPageDeps): Act[] {
             throw new OAuthError('not_found', `There is no such ${kind.title}.`, { withoutStack: true })
           return [`This stops working: ${visible(found.name)}.`]
         },
-        run: async ({ row }, act, visit) => await removeWay(kind, { id: row.id, one: oneIn(visit) }, act, deps)
+        run: async ({ row }, act, visit) => await removeUserItem(kind, { id: row.id, one: oneIn(visit) }, act, deps)
       }
     })
   ]

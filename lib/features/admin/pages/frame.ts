@@ -40,8 +40,6 @@ const codeOf = (character: string): string =>
 /** Shows a user's text as `visible` does, and isolates its writing direction from the text around. */
 export const shown = (text: string): Html => html`<bdi>${visible(text)}</bdi>`
 
-export const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`
-
 /** Shows a time in UTC, so that support staff in several time zones read the same time. */
 export function at(time: Date | number): Html {
   const iso = new Date(time).toISOString()

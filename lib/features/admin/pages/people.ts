@@ -1,38 +1,23 @@
 import type { ManagedUser, RequestedUsers } from '../../../accounts/managed-users.ts'
 import { normalizeUsername } from '../../../accounts/username.ts'
-import { withQuery, goOn } from '../../../http/pages/form-page.ts'
 import { isFromHere } from '../../../http/pages/account-page.ts'
-import { queryParam, type Form, required } from '../../../http/pages/page-routes.ts'
+import { withQuery } from '../../../http/pages/form-page.ts'
+import { queryParam } from '../../../http/pages/page-routes.ts'
 import { submit } from '../../../pages/fields.ts'
 import { attributes, type Html, html } from '../../../pages/html.ts'
-import {
-  table,
-  at,
-  shown,
-  type AdminPage,
-  type AdminPageDeps,
-  sessionForm,
-  type AdminVisit,
-  type View
-} from './frame.ts'
-import { Type } from '@sinclair/typebox'
-import { OAuthError } from '../../../errors.ts'
-import { missingFields } from '../../../http/pages/profile-fields.ts'
-import { profileField } from '../../../pages/host-fields.ts'
-import { actBy } from '../endpoints/acting.ts'
-import { nameFields, stateOf } from './edit.ts'
+import { type AdminPage, type AdminPageDeps, at, shown, table } from './frame.ts'
 
 const ROWS = 50
 
-/** The kinds of search, with their labels. */
-const BY = [
+/** The search modes, with their labels. */
+const SEARCH_MODES = [
   ['prefix', 'Name begins with'],
   ['name', 'Exact name'],
   ['email', 'Email']
 ] as const
-type By = (typeof BY)[number][0]
+type By = (typeof SEARCH_MODES)[number][0]
 
-const isBy = (text: string): text is By => BY.some(([by]) => by === text)
+const isBy = (text: string): text is By => SEARCH_MODES.some(([by]) => by === text)
 
 /** The list of people, with a search by the beginning of a name, an exact name, or an exact address. */
 export function peoplePage({ users, pages, accounts }: AdminPageDeps): AdminPage {
@@ -80,7 +65,7 @@ export function peoplePage({ users, pages, accounts }: AdminPageDeps): AdminPage
           autocomplete: 'off',
           spellcheck: 'false'
         })}></div>
-<fieldset class="inline"><legend class="unseen">Search by</legend>${BY.map(
+<fieldset class="inline"><legend class="unseen">Search by</legend>${SEARCH_MODES.map(
           ([value, label]) =>
             html`<div class="check"><input${attributes({
               type: 'radio',
@@ -101,8 +86,8 @@ ${
         ['Name', 'Email', 'Status', 'Created'],
         people.map(({ user }) => [
           html`<a href="${home}/people/${encodeURIComponent(user.id)}">${shown(user.username)}</a>`,
-          emailOf(user),
-          statusOf(user),
+          emailCell(user),
+          statusCell(user),
           user.createdAt === null ? '–' : at(user.createdAt)
         ])
       )
@@ -115,7 +100,7 @@ ${
   }
 }
 
-export const emailOf = ({ email, emailVerified }: ManagedUser): Html =>
+export const emailCell = ({ email, emailVerified }: ManagedUser): Html =>
   email === null
     ? html`–`
     : html`${shown(email)} <span class="badge ${emailVerified ? 'good' : 'bad'}">${
@@ -127,67 +112,8 @@ export const emailOf = ({ email, emailVerified }: ManagedUser): Html =>
  * invitation is open. A user without a password is active if the email address is confirmed or missing, because other
  * ways to sign in may exist.
  */
-export function statusOf({ disabled, hasPassword, emailVerified, email }: ManagedUser): Html {
+export function statusCell({ disabled, hasPassword, emailVerified, email }: ManagedUser): Html {
   if (disabled) return html`<span class="badge bad">Disabled</span>`
   if (!hasPassword && email !== null && !emailVerified) return html`<span class="badge">No password</span>`
   return html`<span class="badge good">Active</span>`
-}
-
-/** The page on which an administrator creates an account and sends an invitation. No page shows the invitation link. */
-export function invitePage(deps: AdminPageDeps): AdminPage {
-  const { users, pages } = deps
-  const fields = missingFields(pages.registration, {})
-  const names = ['username', 'email', ...fields.names]
-
-  const view = (visit: AdminVisit, form: Form | null, error: OAuthError | null): View => ({
-    heading: 'Invite',
-    back: null,
-    error,
-    note:
-      queryParam(visit.request, 'done') === 'invited' && isFromHere(visit.request)
-        ? { text: 'We sent the invitation.', isDone: true }
-        : null,
-    lead: html`<p>The person gets a link to choose a password. It works once, for 7 days.</p>`,
-    content: (common) => {
-      const state = stateOf(error, names, common)
-      return sessionForm(visit, [
-        nameFields(state, form ?? {}, 'Email or username'),
-        fields.show(form, common.messages).map((one) => profileField(state, common, one)),
-        submit('Send invitation')
-      ])
-    }
-  })
-
-  return {
-    path: '/invite',
-    scope: 'authority:users:write',
-    summary: 'Page to invite a person',
-    what: 'The form of a new account, whose person gets a link. It exists with `sendMessage`.',
-    show: async (visit) => view(visit, null, null),
-    form: {
-      summary: 'Invite a person by a form',
-      what: 'Makes the account and sends the link as `POST /auth/admin/users` with `invite` does.',
-      body: Type.Object({
-        session: Type.String(),
-        ...Object.fromEntries(names.map((name) => [name, Type.Optional(Type.String())]))
-      }),
-      async submit(form, visit) {
-        try {
-          const { username } = required(form, ['username'])
-          const made = await users().create(
-            { username, ...(form.email ? { email: form.email } : {}), fields: fields.read(form), invite: true },
-            actBy(visit, visit.origin, deps)
-          )
-          const home = pages.link('admin')
-          const to = visit.scopes.includes('authority:users:read')
-            ? `${home}/people/${encodeURIComponent(made.id)}`
-            : `${home}/invite`
-          return goOn(withQuery(to, { done: 'invited' }))
-        } catch (error) {
-          if (!(error instanceof OAuthError)) throw error
-          return view(visit, form, error)
-        }
-      }
-    }
-  }
 }

@@ -5,10 +5,10 @@ import { deviceName } from '../../../pages/device-name.ts'
 import { type Html, html, type HtmlValue } from '../../../pages/html.ts'
 import type { Session } from '../../../sessions/browser-sessions.ts'
 import { readAudit } from '../endpoints/audit.ts'
-import { wayKinds } from '../endpoints/ways.ts'
+import { userItemKinds } from '../endpoints/user-items.ts'
 import { type Act, actsOf, noteName, type Item, itemsOf, type Person, personOf, sessionsOf } from './acts.ts'
 import { entriesTable } from './log.ts'
-import { emailOf, statusOf } from './people.ts'
+import { emailCell, statusCell } from './people.ts'
 import { at, shown, visible, type AdminPage, type AdminPageDeps, type AdminVisit, type View } from './frame.ts'
 
 const MOST_ENTRIES = 20
@@ -28,7 +28,7 @@ const SAID: readonly string[] = [
 export function personPage(deps: AdminPageDeps): AdminPage {
   const { accounts, fields, pages } = deps
   const acts = actsOf(deps)
-  const kinds = wayKinds(deps)
+  const kinds = userItemKinds(deps)
 
   function noteIn({ request }: AdminVisit, user: ManagedUser): NonNullable<View['note']> | null {
     const done = queryParam(request, 'done')
@@ -63,7 +63,7 @@ export function personPage(deps: AdminPageDeps): AdminPage {
       return {
         heading: visible(user.username),
         headline: shown(user.username),
-        lead: html`<p>${statusOf(user)}${isProtected && html` <span class="badge">Protected</span>`}</p>`,
+        lead: html`<p>${statusCell(user)}${isProtected && html` <span class="badge">Protected</span>`}</p>`,
         note: noteIn(visit, user),
         content: html`${section(
           'Profile',
@@ -134,7 +134,7 @@ ${things.map(
     const more = fields.filter((name) => row[name] !== undefined).map((name): [string, unknown] => [name, row[name]])
     const rows: Array<[string, HtmlValue]> = [
       ['Username', shown(username)],
-      ['Email', emailOf(user)],
+      ['Email', emailCell(user)],
       ['Created', createdAt === null ? '–' : at(createdAt)],
       ['Id', html`<code>${visible(id)}</code>`],
       ...[...own, ...more].map(([name, value]): [string, HtmlValue] => [
@@ -186,8 +186,8 @@ function actLinks(acts: readonly Act[], url: string): HtmlValue {
     acts.length > 0 &&
     section(
       'Actions',
-      acts.map(({ path, button }) =>
-        path === 'delete'
+      acts.map(({ path, button, removesPerson }) =>
+        removesPerson === true
           ? html`<p class="remove"><a href="${url}/${path}">${button}</a></p>
 `
           : html`<p class="actions"><a class="quiet" href="${url}/${path}">${button}</a></p>

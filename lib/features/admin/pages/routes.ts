@@ -5,7 +5,8 @@ import { editPage } from './edit.ts'
 import { mayInvite, type AdminPage, type AdminPageDeps } from './frame.ts'
 import { adminPage } from './gate.ts'
 import { logPage } from './log.ts'
-import { peoplePage, invitePage } from './people.ts'
+import { invitePage } from './invite.ts'
+import { peoplePage } from './people.ts'
 import { personPage } from './person.ts'
 
 /** The pages below `/auth/admin`. */

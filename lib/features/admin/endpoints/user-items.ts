@@ -11,10 +11,10 @@ import { shownSession } from '../../../accounts/export-user.ts'
 import { listSessions } from '../../../sessions/browser-sessions.ts'
 
 const Item = Type.Object({ id: Type.String() }, { additionalProperties: true, description: 'As in the export.' })
-const IdOfOne = Type.Object({ ...Id.properties, one: Type.String({ minLength: 1, maxLength: 255 }) })
+const IdOfOne = Type.Object({ ...Id.properties, one: Id.properties.id })
 
 /** A kind of a user's belongings that administrators can list and remove: links, second factors or API keys. */
-export interface WayKind {
+export interface UserItemKind {
   name: 'connections' | 'factors' | 'api_keys'
   path: 'connections' | 'factors' | 'api-keys'
   title: string
@@ -26,7 +26,7 @@ export interface WayKind {
 }
 
 /** The kinds that administrators can list and remove. If a feature is off, its `list` resolves to no items. */
-export function wayKinds({ accounts }: Pick<AdminDeps, 'accounts'>): WayKind[] {
+export function userItemKinds({ accounts }: Pick<AdminDeps, 'accounts'>): UserItemKind[] {
   const featureWith = (slot: keyof AccountSlots): AccountSlots | undefined =>
     accounts.slots.find((one) => one[slot] !== undefined)
   return [
@@ -76,8 +76,8 @@ export function wayKinds({ accounts }: Pick<AdminDeps, 'accounts'>): WayKind[] {
 }
 
 /** Removes an item of a user and audits the removal. @throws OAuthError `not_found`, `last_sign_in_method` */
-export async function removeWay(
-  { action, title, remove }: WayKind,
+export async function removeUserItem(
+  { action, title, remove }: UserItemKind,
   { id, one }: { id: string; one: string },
   act: Acting,
   { accounts }: Pick<AdminDeps, 'accounts'>
@@ -94,8 +94,8 @@ export async function removeWay(
   )
 }
 
-export function wayEndpoints(deps: AdminDeps): Endpoint[] {
-  return wayKinds(deps).flatMap((kind) => {
+export function userItemEndpoints(deps: AdminDeps): Endpoint[] {
+  return userItemKinds(deps).flatMap((kind) => {
     const { name, path, title, list } = kind
     return [
       endpoint({
@@ -120,7 +120,7 @@ export function wayEndpoints(deps: AdminDeps): Endpoint[] {
           conflicts: ['conflict', 'last_sign_in_method']
         },
         async (id, act, request) => {
-          await removeWay(kind, { id, one: (request.params as { one: string }).one }, act, deps)
+          await removeUserItem(kind, { id, one: (request.params as { one: string }).one }, act, deps)
         },
         deps
       )
@@ -199,10 +199,7 @@ export function sessionEndpoints(deps: AdminDeps): Endpoint[] {
         scope: 'authority:sessions:write',
         summary: "End one of a user's sessions",
         what: 'Ends one sign-in of the user.',
-        params: Type.Object({
-          id: Type.String({ minLength: 1, maxLength: 255 }),
-          sid: Type.String({ minLength: 1, maxLength: 255 })
-        })
+        params: Type.Object({ ...Id.properties, sid: Id.properties.id })
       },
       async (id, act, request) => {
         await endSessions(id, (request.params as { sid: string }).sid, act, deps)
