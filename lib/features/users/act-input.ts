@@ -4,7 +4,7 @@ import { type Actor, NO_REQUEST, type Origin } from '../../events.ts'
 
 const ACTOR_TYPES: readonly string[] = ['user', 'client', 'host', 'cli']
 
-interface CheckedAct {
+export interface CheckedAct {
   actor: Actor
   version: number | string | undefined
   /** The reason as an object to spread into the facts of an event. Empty if there is no reason. */

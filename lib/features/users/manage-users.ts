@@ -16,13 +16,13 @@ import { OAuthError } from '../../errors.ts'
 import { NO_REQUEST, type Origin } from '../../events.ts'
 import { NotSupportedError, type User, type UserStore } from '../../ports/user-store.ts'
 import { isStorable } from '../../protocol/bounds.ts'
-import { actOf } from './act-input.ts'
+import { actOf, type CheckedAct } from './act-input.ts'
 import { createdAtOf, placeOfUser, USER_CURSOR } from './user-cursor.ts'
 import { newUserOf, patchOf, refusedField, reportTakenName } from './user-input.ts'
 
 const MAX_LIMIT = 200
 /** Keeps only the request id. The IP address is the administrator's and must not appear in an event about a user. */
-const originOfAct = ({ origin: { requestId } }: ReturnType<typeof actOf>): Origin => ({ requestId })
+const originOfAct = ({ origin: { requestId } }: CheckedAct): Origin => ({ requestId })
 const CAUSE = { locale: undefined, origin: NO_REQUEST }
 
 /**
@@ -48,7 +48,7 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Requ
 
   async function send(
     user: User,
-    { actor, reason }: Pick<ReturnType<typeof actOf>, 'actor' | 'reason'>,
+    { actor, reason }: Pick<CheckedAct, 'actor' | 'reason'>,
     inviting: Invitations
   ): Promise<void> {
     await inviting.send(user)
@@ -59,7 +59,7 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Requ
     return typeof id === 'string' && id !== '' && isStorable(id) ? await users.findById(id) : null
   }
 
-  async function existing(id: unknown, act: ReturnType<typeof actOf>): Promise<User> {
+  async function existing(id: unknown, act: CheckedAct): Promise<User> {
     return unchanged(await actedOn(id, act, deps), act.version)
   }
 
@@ -92,7 +92,7 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Requ
         if (value !== undefined && (typeof value !== 'string' || value === '' || !isStorable(value)))
           throw refusedField(name, 'it must be a string that is not empty.')
       const found = await list({
-        // Asks for one more user than the page shows, to find out whether another page follows.
+        // Asks for one user more than the page shows, to learn whether another page follows.
         limit: limit + 1,
         after: after === undefined ? undefined : USER_CURSOR.read(after),
         prefix: prefix === undefined ? undefined : (normalizeUsername(prefix) ?? prefix),
