@@ -9,7 +9,7 @@ import { type AdminScope, isAdminScope } from '../../protocol/scope.ts'
 import { boundKey } from '../../protocol/dpop.ts'
 import { insufficientAuthentication, insufficientScope, invalidToken, withoutActor } from '../../protocol/bearer.ts'
 import { type ActorSignIn, liveSession } from '../../sessions/active-user.ts'
-import type { Guard } from './callers.ts'
+import { callerFact, type Guard } from './callers.ts'
 import { guarded } from './error-reply.ts'
 import { type Check, foundBy } from './hook.ts'
 import type { RequestLimiter } from './limit.ts'
@@ -36,14 +36,10 @@ interface GuardDeps {
 /** Maximum age of an administrator's sign-in. */
 export const MAX_AGE_SECONDS = 3600
 
-const callers = new WeakMap<FastifyRequest, AdminCaller>()
+const callers = callerFact<AdminCaller>()
 
-/** The caller that `adminGuard` let in. Throws on a route without the guard. */
-export function adminOf(request: FastifyRequest): AdminCaller {
-  const caller = callers.get(request)
-  if (caller === undefined) throw new Error('The route does not declare these callers.')
-  return caller
-}
+/** The caller that `adminGuard` let in. */
+export const adminOf = callers.of
 
 /** Lets in an administrator with this scope. */
 export const adminGuard = (scope: AdminScope, deps: GuardDeps): Guard => ({

@@ -14,7 +14,7 @@ import { parseTokenQuery } from '../../protocol/request-params.ts'
 import type { StayingSignIn } from '../../sessions/sessions.ts'
 import { liveSession } from '../../sessions/active-user.ts'
 import type { RequestBrowser } from './request-browser.ts'
-import type { Callers, Guard } from './callers.ts'
+import { callerFact, type Callers, type Guard } from './callers.ts'
 import { type ClientsOf, rememberClient } from './cors.ts'
 import { crossSite, ownPageHook } from './origin-guard.ts'
 import { originOf } from './request-origin.ts'
@@ -46,17 +46,13 @@ export interface GuardDeps {
   limiter: RequestLimiter
 }
 
-const accounts = new WeakMap<FastifyRequest, AccountCaller>()
-const clients = new WeakMap<FastifyRequest, Client>()
-const tokens = new WeakMap<FastifyRequest, AccessTokenClaims>()
+const accounts = callerFact<AccountCaller>()
+const clients = callerFact<Client>()
+const tokens = callerFact<AccessTokenClaims>()
 
-/**
- * The result of the route's guard. Throws on a route that does not declare these callers, so that no handler runs
- * without its guard.
- */
-export const accountOf = (request: FastifyRequest): AccountCaller => found(accounts, request)
-export const clientOf = (request: FastifyRequest): Client => found(clients, request)
-export const tokenOf = (request: FastifyRequest): AccessTokenClaims => found(tokens, request)
+export const accountOf = accounts.of
+export const clientOf = clients.of
+export const tokenOf = tokens.of
 
 /**
  * Returns the guard for a kind of callers. Returns the same hooks each time, so that `useCallers` can tell whether a
@@ -180,10 +176,4 @@ async function tokenWith(
 
 function isForm({ headers }: FastifyRequest): boolean {
   return headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() === 'application/x-www-form-urlencoded'
-}
-
-function found<T>(map: WeakMap<FastifyRequest, T>, request: FastifyRequest): T {
-  const value = map.get(request)
-  if (value === undefined) throw new Error('The route does not declare these callers.')
-  return value
 }

@@ -1,6 +1,7 @@
 import type {
   FastifyContextConfig,
   FastifyInstance,
+  FastifyRequest,
   onRequestAsyncHookHandler,
   onRequestHookHandler,
   preHandlerHookHandler
@@ -67,6 +68,27 @@ export interface Declaration {
 /** Our addition to a route's `config`. A host's own `onRoute` hook can read it. */
 export interface CallersConfig extends FastifyContextConfig {
   fastifyAuthority: Declaration
+}
+
+/** The caller of each request, as a guard found it. */
+interface CallerFact<Fact> {
+  set(request: FastifyRequest, fact: Fact): void
+  /** Throws on a route that does not declare these callers, so that no handler runs without its guard. */
+  of(request: FastifyRequest): Fact
+}
+
+export function callerFact<Fact extends object>(): CallerFact<Fact> {
+  const facts = new WeakMap<FastifyRequest, Fact>()
+  return {
+    set(request, fact) {
+      facts.set(request, fact)
+    },
+    of(request) {
+      const fact = facts.get(request)
+      if (fact === undefined) throw new Error('The route does not declare these callers.')
+      return fact
+    }
+  }
 }
 
 /** Returns options that declare the callers of a route. Spread them into the route's options. */

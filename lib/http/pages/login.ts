@@ -5,11 +5,10 @@ import { signIn } from '../../authorize/sign-in.ts'
 import { OAuthError } from '../../errors.ts'
 import { digest } from '../../protocol/digest.ts'
 import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
-import { serializeParams } from '../../protocol/request-params.ts'
 import { Credential, JourneySchema, Password, Username } from '../edge/schemas.ts'
 import { buttonImages, connectButtons, elsewhere, freshness, otherAccountUrl, promptsOf } from './parts.ts'
 import type { AddedTo, Journey, Leave, PageDeps, RefusedForm, Submission, Visit } from './deps.ts'
-import { type FormPage, formPage, goOn } from './form-page.ts'
+import { type FormPage, formPage, goOn, withQuery } from './form-page.ts'
 import { type Form, pageGet, queryParam, required } from './page-routes.ts'
 import { leadOnFrom, signInBrowser } from './lead-on.ts'
 
@@ -186,11 +185,10 @@ function mayGoOn(request: FastifyRequest): boolean {
  * target of the journey.
  */
 function hostPage(loginUrl: string, { next, loginHint, wantsSignUp, uiLocales }: Journey): string {
-  const query = serializeParams({
+  return withQuery(loginUrl, {
     return_to: next,
     login_hint: loginHint,
     screen_hint: wantsSignUp ? 'signup' : undefined,
     ui_locales: uiLocales.length === 0 ? undefined : uiLocales.join(' ')
   })
-  return `${loginUrl}${loginUrl.includes('?') ? '&' : '?'}${query}`
 }

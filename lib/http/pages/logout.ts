@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { logout, type LogoutOutcome } from '../../authorize/logout.ts'
 import { crossSiteForm } from '../edge/origin-guard.ts'
-import { type LogoutParams, readLogoutParams, serializeParams } from '../../protocol/request-params.ts'
+import { type LogoutParams, readLogoutParams } from '../../protocol/request-params.ts'
 import { formActionOf } from '../../protocol/redirect-uri.ts'
 import { isSameOrigin } from '../../protocol/same-origin.ts'
 import type { PageDeps } from './deps.ts'
+import { withQuery } from './form-page.ts'
 import { pageGet, postFromAnyPage, queryParams, sentForm } from './page-routes.ts'
 import { LogoutRequestSchema } from '../edge/schemas.ts'
 
@@ -76,7 +77,7 @@ async function answerClient(
       : await logout(params, { ...context, confirmed: false }, deps.authorize)
   if (result !== null && (result.outcome === 'confirm' || result.ended))
     return await send(result, params, request, reply, deps)
-  return await reply.redirect(withParams(deps.link('logout'), params), 303)
+  return await reply.redirect(withQuery(deps.link('logout'), params), 303)
 }
 
 async function answer(
@@ -109,7 +110,7 @@ async function send(
       request,
       reply,
       'logout',
-      { action: withParams(link('logout'), params), error: null, username: user?.username ?? null },
+      { action: withQuery(link('logout'), params), error: null, username: user?.username ?? null },
       {
         clientName: result.client?.name ?? null,
         brand: result.client?.pages,
@@ -129,9 +130,4 @@ async function send(
     { ended: result.ended, homeUrl, loginUrl: link('login') },
     { clientName: result.client?.name ?? null, brand: result.client?.pages, uiLocales }
   )
-}
-
-function withParams(url: string, params: LogoutParams): string {
-  const query = serializeParams(params)
-  return query === '' ? url : `${url}?${query}`
 }

@@ -144,9 +144,13 @@ export function required<Name extends string>(form: Form, names: readonly Name[]
  * kind.
  */
 export function queryParams(request: FastifyRequest): SentParams {
-  // As the router reads it: the query ends at a #.
-  const [, query = ''] = /^[^?#]*\?([^#]*)/.exec(request.url) ?? []
-  return parseForm(query)
+  return parseForm(queryOf(request))
+}
+
+/** The query of the page's own address, as the router reads it: it ends at a `#`. */
+export function queryOf({ url }: Pick<FastifyRequest, 'url'>): string {
+  const [, query = ''] = /^[^?#]*\?([^#]*)/.exec(url) ?? []
+  return query
 }
 
 /**

@@ -17,6 +17,7 @@ import type { Renderers } from '../../pages/render.ts'
 import { addVary } from '../edge/cors.ts'
 import { noStore } from '../edge/error-reply.ts'
 import { type PageAssets, pageAssets } from './assets.ts'
+import { queryOf } from './page-routes.ts'
 import { type ContentSecurity, contentSecurityPolicy } from './security.ts'
 import type { ClientPages } from '../../ports/client-store.ts'
 import { logLine } from '../../ports/log.ts'
@@ -269,9 +270,9 @@ const MAX_QUERY = 1500
  * The page's own address in each language, as a URL with the query only, because a proxy may change the path. The page
  * after a successful post offers no languages, because a GET can't show it again. A refused form can be opened again.
  */
-function languagesOf({ method, url }: FastifyRequest, statusCode: number): CommonModel['languages'] {
-  if (method !== 'GET' && statusCode < 400) return []
-  const [, query = ''] = /^[^?#]*\?([^#]*)/.exec(url) ?? []
+function languagesOf(request: FastifyRequest, statusCode: number): CommonModel['languages'] {
+  if (request.method !== 'GET' && statusCode < 400) return []
+  const query = queryOf(request)
   // Offers no languages for a long query, because each address repeats the query and the page could grow to a hundred
   // kilobytes.
   if (query.length > MAX_QUERY) return []

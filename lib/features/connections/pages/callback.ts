@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { OAuthError, UpstreamError } from '../../../errors.ts'
 import { serializeParams } from '../../../protocol/request-params.ts'
-import { formOf, pageGet, postFromAnyPage } from '../../../http/pages/page-routes.ts'
+import { formOf, pageGet, postFromAnyPage, queryOf } from '../../../http/pages/page-routes.ts'
 import { type ConnectPageDeps, enabledConnection } from './begin.ts'
 import { failConnect, StaleSignInError } from './failure.ts'
 import { acceptInvitation, linkIdentity, signInByAnswer } from './outcomes.ts'
@@ -62,8 +62,7 @@ export function connectCallback(child: FastifyInstance, deps: ConnectPageDeps): 
       const connection = connections.get(request.params.id)
       if (connection === undefined)
         throw new OAuthError('not_found', 'There is no such connection.', { withoutStack: true })
-      const [, query = ''] = /^[^?#]*\?([^#]*)/.exec(request.url) ?? []
-      const sent = new URLSearchParams(query)
+      const sent = new URLSearchParams(queryOf(request))
       const state = stateOf(sent)
       const flow = state === null ? null : cookies.read(request, 'flow', state)
       const posted = state === null ? null : cookies.read(request, 'answer', state)
