@@ -8,7 +8,7 @@ import { endpoint, type Endpoint } from '../edge/endpoint.ts'
  * Cache lifetime of these documents. A managed key is published much longer than this before it signs, so that no cache
  * lacks the signing key.
  */
-const MAX_AGE_SECONDS = 300
+const METADATA_CACHE_SECONDS = 300
 
 /** The public keys. @see RFC 7517 §5 */
 const jwks = endpoint({
@@ -45,7 +45,7 @@ const jwks = endpoint({
     await ring.ready(first)
     reply.header(
       'cache-control',
-      settled.every(({ status }) => status === 'fulfilled') ? `public, max-age=${MAX_AGE_SECONDS}` : 'no-store'
+      settled.every(({ status }) => status === 'fulfilled') ? `public, max-age=${METADATA_CACHE_SECONDS}` : 'no-store'
     )
     return { keys: ring.publicJwks() }
   }
@@ -68,7 +68,7 @@ const shared = {
   handle: async ({ server }, reply, { acrValues, grants, metadata: added, openid, path, wellKnown }) => {
     const { issuer } = grants.accounts
     const urlOf = (name: PathName): string => `${new URL(issuer).origin}${server.prefix}${path(name)}`
-    reply.header('cache-control', `public, max-age=${MAX_AGE_SECONDS}`)
+    reply.header('cache-control', `public, max-age=${METADATA_CACHE_SECONDS}`)
     const offered = serverMetadata({
       issuer,
       endpoints: {

@@ -7,7 +7,14 @@ import type { User } from '../../ports/user-store.ts'
 import type { AccessTokenClaims } from '../../protocol/access-token.ts'
 import { type AdminScope, isAdminScope } from '../../protocol/scope.ts'
 import { boundKey } from '../../protocol/dpop.ts'
-import { insufficientAuthentication, insufficientScope, invalidToken, withoutActor } from '../../protocol/bearer.ts'
+import {
+  insufficientAuthentication,
+  insufficientScope,
+  invalidToken,
+  isEnough,
+  type StepUp,
+  withoutActor
+} from '../../protocol/bearer.ts'
 import { type ActorSignIn, liveSession } from '../../sessions/active-user.ts'
 import { callerFact, type Guard } from './callers.ts'
 import { guarded } from './error-reply.ts'
@@ -33,8 +40,8 @@ interface GuardDeps {
   limiter: RequestLimiter
 }
 
-/** Maximum age of an administrator's sign-in. */
-export const MAX_AGE_SECONDS = 3600
+/** The sign-in that administration requires: at most an hour old. */
+export const ADMIN_SIGN_IN: StepUp = { maxAge: 3600, acr: null }
 
 const callers = callerFact<AdminCaller>()
 
@@ -84,8 +91,7 @@ async function subjectOf(
     return { user: null, client }
   }
   const { user, family } = await liveSession(claims, { sessions: grants.sessions, users: grants.accounts.users })
-  if (grants.accounts.clock.now() - family.authenticatedAt > MAX_AGE_SECONDS * 1000)
-    throw insufficientAuthentication({ maxAge: MAX_AGE_SECONDS, acr: null }, [])
+  if (!isEnough(family, ADMIN_SIGN_IN, grants.accounts.clock.now())) throw insufficientAuthentication(ADMIN_SIGN_IN, [])
   return { user, client }
 }
 

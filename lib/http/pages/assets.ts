@@ -6,7 +6,7 @@ import { digest } from '../../protocol/digest.ts'
 import { callableBy } from '../edge/callers.ts'
 import { describeRoute } from '../edge/schemas.ts'
 
-const MAX_AGE_SECONDS = 31_536_000
+const ASSET_CACHE_SECONDS = 31_536_000
 /** Maximum number of stylesheets with an accent in memory: about 2 MB. */
 const MOST_BRANDED = 100
 /** The accent of a client, in light and in dark mode. */
@@ -118,7 +118,7 @@ function sendAsset({ type, body, version }: Asset, request: FastifyRequest, repl
   const { v } = request.query as { v?: unknown }
   // Caches only a matching version. During an update, a request for the version of one release can reach an instance of
   // another release.
-  reply.header('cache-control', v === version ? `public, max-age=${MAX_AGE_SECONDS}, immutable` : 'no-cache')
+  reply.header('cache-control', v === version ? `public, max-age=${ASSET_CACHE_SECONDS}, immutable` : 'no-cache')
   reply
     .header('etag', etag)
     .header('cross-origin-resource-policy', 'same-origin')

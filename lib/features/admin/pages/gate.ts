@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify'
 import type { OAuthError } from '../../../errors.ts'
 import { freshnessIn, furtherProof } from '../../../accounts/fresh-sign-in.ts'
-import { MAX_AGE_SECONDS } from '../../../http/edge/admin-guard.ts'
+import { ADMIN_SIGN_IN } from '../../../http/edge/admin-guard.ts'
 import { crossSite } from '../../../http/edge/origin-guard.ts'
 import type { Declaration } from '../../../http/edge/callers.ts'
 import { removeCorsHeaders } from '../../../http/edge/cors.ts'
@@ -12,6 +12,7 @@ import { attempt, type Attempted, formError } from '../../../http/pages/errors.t
 import { pressedOnce } from '../../../http/pages/form-page.ts'
 import { type Form, formOf, pageGet, postFromAnyPage } from '../../../http/pages/page-routes.ts'
 import { answerAsUnknown } from '../../../http/pages/reply.ts'
+import { isEnough } from '../../../protocol/bearer.ts'
 import { ADMIN_SCOPES } from '../../../protocol/scope.ts'
 import { digest } from '../../../protocol/digest.ts'
 import { isFromOwnPage } from '../../../protocol/same-origin.ts'
@@ -56,7 +57,7 @@ export function adminPage(child: FastifyInstance, page: AdminPage, deps: AdminPa
 
   async function isFresh({ person, origin }: AdminVisit): Promise<boolean> {
     const { authentication } = freshnessIn(person, origin)
-    if (accounts.clock.now() - authentication.authenticatedAt > MAX_AGE_SECONDS * 1000) return false
+    if (!isEnough(authentication, ADMIN_SIGN_IN, accounts.clock.now())) return false
     const further = await furtherProof(person.user, accounts)
     return further === null || further(authentication)
   }
