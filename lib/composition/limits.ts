@@ -5,7 +5,7 @@ import type { Events } from '../events.ts'
 import { type KnownBrowsers, knownBrowsers } from '../http/edge/known-browsers.ts'
 import { createRequestLimiter, type RequestLimiter } from '../http/edge/limit.ts'
 import type { CookieOwner } from '../http/edge/cookie-jar.ts'
-import { sessionCookie } from '../http/edge/sealed-cookies.ts'
+import { plainCookie } from '../http/edge/sealed-cookies.ts'
 import { type MessageBound, messageBound } from '../limits/attempt.ts'
 import { surviveOutages } from '../boundary/attempt-outages.ts'
 import type { AttemptStore } from '../ports/attempt-store.ts'
@@ -53,7 +53,7 @@ export function createLimits(
     random
   })
   const deviceKey = cookieKey(deviceSecret, 'device', owner)
-  const deviceCookie = sessionCookie({ ...owner, of: 'device' })
+  const deviceCookie = plainCookie({ ...owner, of: 'device' })
   const requests = createRequestLimiter(limits, {
     attempts: { ...limiter, refund: store.refund },
     random,

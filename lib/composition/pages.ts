@@ -4,12 +4,12 @@ import { canResetPasswords } from '../accounts/reset-password.ts'
 import { canVerifyEmails } from '../accounts/verify-email.ts'
 import type { CookieOwner } from '../http/edge/cookie-jar.ts'
 import {
-  type Cookies,
+  type PlainCookies,
   SEALED,
   sealedCookies,
   type SealedName,
-  type SessionCookie,
-  sessionCookie
+  type PlainCookie,
+  plainCookie
 } from '../http/edge/sealed-cookies.ts'
 import { createJourneys } from '../http/pages/journeys.ts'
 import { createWaiting } from '../http/pages/waiting.ts'
@@ -146,8 +146,8 @@ function refuse(option: string, mistake: ReturnType<typeof ownTextMistake>): voi
   if (mistake !== null) throw badOption(`${option}.${mistake.path}`, mistake.problem)
 }
 
-export function cookiesOf({ session, shared: { factors } }: Settings, owner: CookieOwner): Cookies {
-  const lasting = (of: keyof Cookies, ms = 0): SessionCookie => sessionCookie({ ...owner, seconds: ms / 1000, of })
+export function cookiesOf({ session, shared: { factors } }: Settings, owner: CookieOwner): PlainCookies {
+  const lasting = (of: keyof PlainCookies, ms = 0): PlainCookie => plainCookie({ ...owner, seconds: ms / 1000, of })
   const rememberDeviceMs = factors?.rememberDeviceMs ?? null
   return {
     session: lasting('session', session.expiresInMs),

@@ -11,11 +11,11 @@ import { parseForm } from '../../lib/http/edge/body.ts'
 import { cookieValues } from '../../lib/http/edge/cookie-jar.ts'
 import { checkAccessTokenClaims, parseTokenHeader } from '../../lib/protocol/access-token.ts'
 import { DECLARED_GRANTS } from '../../lib/composition/compose.ts'
-import { limitsOf } from '../../lib/oauth/grants/registry.ts'
+import { parameterLimits } from '../../lib/oauth/grants/registry.ts'
 import { readAuthenticatorData, readClientData, readAssertion, readRegistration } from '../../lib/protocol/webauthn.ts'
 import { spkiOf, decodeCbor, WebauthnError } from '../../lib/protocol/webauthn-key.ts'
 
-const parse = tokenRequestReader(limitsOf(DECLARED_GRANTS))
+const parse = tokenRequestReader(parameterLimits(DECLARED_GRANTS))
 
 /** The parsed value, or `null` if it is refused by the right error. */
 function readOr<Read>(Refusal: new (...args: never[]) => Error, read: () => Read): Read | null {

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import t from '../support/tap.ts'
 import { partitionOf } from '../../lib/protocol/digest.ts'
 import { HOUR, IDLE_TIMEOUT, MINUTE } from '../unit/sessions/session-world.ts'
-import { sessionCookie } from '../../lib/http/edge/sealed-cookies.ts'
+import { plainCookie } from '../../lib/http/edge/sealed-cookies.ts'
 import { ISSUER, logoutApp, setCookies } from './support/logout-app.ts'
 
 const anns = (name: string): string => partitionOf('ann') + name
@@ -30,7 +30,7 @@ t.test('sets a cookie without prefix for an http loopback issuer, because browse
 })
 
 t.test('gives each plugin in an app its own cookie name', async (t) => {
-  const nameOf = (issuer: string, prefix: string): string => sessionCookie({ issuer, prefix, seconds: 1 }).name
+  const nameOf = (issuer: string, prefix: string): string => plainCookie({ issuer, prefix, seconds: 1 }).name
   const names = [
     nameOf(ISSUER, '/auth'),
     nameOf(`${ISSUER}:8443`, '/auth'),

@@ -6,12 +6,12 @@ import t from '../support/tap.ts'
 import { OAuthError } from '../../lib/errors.ts'
 import { parseForm, registerBodyParsers } from '../../lib/http/edge/body.ts'
 import { DECLARED_GRANTS } from '../../lib/composition/compose.ts'
-import { limitsOf } from '../../lib/oauth/grants/registry.ts'
+import { parameterLimits } from '../../lib/oauth/grants/registry.ts'
 import { readForm } from './support/form-reader.ts'
 import { readJson } from './support/json-reader.ts'
 import { almost, property, thrownBy, wordsOf } from './support/property.ts'
 
-const parse = tokenRequestReader(limitsOf(DECLARED_GRANTS))
+const parse = tokenRequestReader(parameterLimits(DECLARED_GRANTS))
 
 const FORM_WORDS = [
   '&',

@@ -1,7 +1,7 @@
 import { type TObject, Type } from '@sinclair/typebox'
 import type { GrantDeclaration, GuessAtFactor, TokenResponse as GrantAnswer } from '../../oauth/deps.ts'
 import { checkBinding } from '../../oauth/issue-tokens.ts'
-import { checkGrantAllowed, findGrant, limitsOf } from '../../oauth/grants/registry.ts'
+import { checkGrantAllowed, findGrant, parameterLimits } from '../../oauth/grants/registry.ts'
 import { OAuthError, type OAuthErrorCode } from '../../errors.ts'
 import { tokenRequestReader } from '../../protocol/request-params.ts'
 import { provenClient } from '../edge/proven-client.ts'
@@ -48,7 +48,7 @@ const NOTES: Partial<Record<OAuthErrorCode, string>> = {
 
 /** `POST /auth/token`. `grants`: all declared grants, also those that are off. @see RFC 6749 §3.2 */
 function tokenEndpoint(grants: readonly GrantDeclaration[]): Endpoint {
-  const parse = tokenRequestReader(limitsOf(grants))
+  const parse = tokenRequestReader(parameterLimits(grants))
   return endpoint({
     method: 'POST',
     path: 'token',

@@ -50,7 +50,7 @@ interface Parts {
 }
 
 /** Lists the counters of one attempt. The response headers report the first one that is not of the rule `account`. */
-export async function limitsOf(
+export async function countersOf(
   request: FastifyRequest,
   { apart, ...check }: Omit<AttemptCheck, 'rule'> & { rule: AddressRuleName },
   knownDevice: string | null,

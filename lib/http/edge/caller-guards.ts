@@ -20,7 +20,7 @@ import { crossSite, ownPageHook } from './origin-guard.ts'
 import { originOf } from './request-origin.ts'
 import { guarded } from './error-reply.ts'
 import { type Check, foundBy } from './hook.ts'
-import { claimsOf } from './possession.ts'
+import { verifiedClaims } from './possession.ts'
 import type { RequestLimiter } from './limit.ts'
 
 /** The signed-in user who calls a route with `callers: 'account'`. */
@@ -168,7 +168,7 @@ async function tokenWith(
 ): Promise<AccessTokenClaims> {
   const sent = headerOrFormToken(request.headers.authorization, isForm(request) ? request.body : undefined)
   if (sent === undefined) throw missingToken()
-  const claims = await claimsOf(sent, [request, reply], grants)
+  const claims = await verifiedClaims(sent, [request, reply], grants)
   if (claims.client_id !== undefined) rememberClient(request, claims.client_id)
   if (claims.scope?.split(' ').includes(scope) !== true) throw insufficientScope([scope])
   return claims

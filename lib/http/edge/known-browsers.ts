@@ -4,7 +4,7 @@ import { logLine } from '../../ports/log.ts'
 import type { Random } from '../../ports/cryptography.ts'
 import type { User } from '../../ports/user-store.ts'
 import type { Log } from './error-reply.ts'
-import type { SessionCookie } from './sealed-cookies.ts'
+import type { PlainCookie } from './sealed-cookies.ts'
 import { knownDeviceKey } from '../../limits/attempt.ts'
 import type { SecondFactorCheck } from '../../limits/rules.ts'
 
@@ -23,7 +23,7 @@ export interface KnownBrowsers {
 
 interface DeviceDeps {
   deviceKey: Uint8Array
-  deviceCookie: SessionCookie
+  deviceCookie: PlainCookie
   random: Random
 }
 

@@ -6,7 +6,7 @@ import type { RateLimitsOf, RuleName, SecondFactorCheck } from '../../limits/rul
 import type { AttemptLimit, AttemptOutcome } from '../../ports/attempt-store.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { User } from '../../ports/user-store.ts'
-import { type AttemptCheck, limitOf, limitsOf } from './attempt-limits.ts'
+import { type AttemptCheck, limitOf, countersOf } from './attempt-limits.ts'
 import { attemptDevice, type AttemptDeviceDeps, factorBrowsers } from './known-browsers.ts'
 import { infoOf, LimitedError, refusalReports, refuse, showStanding } from './error-reply.ts'
 
@@ -116,7 +116,7 @@ export function createRequestLimiter(options: Limits | false, deps: RequestLimit
   const countUnderRefresh: RequestLimiter['countFailure'] = (request, reply, work) => {
     const plan = async (): Promise<{ id: string; limits: AttemptLimit[] }> => ({
       id: deps.random.id(),
-      limits: await limitsOf(request, { rule: 'refresh' }, null, { options, bypass, deps })
+      limits: await countersOf(request, { rule: 'refresh' }, null, { options, bypass, deps })
     })
     return countFailure(plan, work, attemptDeps(request, reply))
   }
@@ -146,7 +146,7 @@ export function createRequestLimiter(options: Limits | false, deps: RequestLimit
     async reserve(request, reply, check, work) {
       if (check.rule === 'secondFactor') return await reserveSecondFactor(request, reply, check, work)
       const device = options.rules.account === false ? null : await attemptDevice(request, check.account, deps)
-      const limits = await limitsOf(request, check, device?.known ?? null, { options, bypass, deps })
+      const limits = await countersOf(request, check, device?.known ?? null, { options, bypass, deps })
       let left: User | undefined
       const worked = () =>
         work({
@@ -183,7 +183,7 @@ export function createRequestLimiter(options: Limits | false, deps: RequestLimit
     },
     countFailure: countUnderRefresh,
     async countWork(request, rule, work) {
-      const limits = await limitsOf(request, { rule }, null, { options, bypass, deps })
+      const limits = await countersOf(request, { rule }, null, { options, bypass, deps })
       // Never rejects, because `reserveAttempt` would give the attempt back after an outage, and work that was done
       // must count.
       const settled = async () => (await Promise.allSettled([work()]))[0]

@@ -27,12 +27,14 @@ export function tokenCheck(
     const { authorization } = request.headers
     if (possession === null || !isDpop(authorization)) return accessTokens.authenticate(authorization, target)
     const sent = sentToken(authorization)
-    return sent === undefined ? missingToken() : claimsOf(sent, [request, reply], { accessTokens, possession }, target)
+    return sent === undefined
+      ? missingToken()
+      : verifiedClaims(sent, [request, reply], { accessTokens, possession }, target)
   }
 }
 
 /** Verifies a token, and uses its proof of possession up after all other checks. @throws OAuthError */
-export async function claimsOf(
+export async function verifiedClaims(
   sent: SentToken,
   [request, reply]: readonly [FastifyRequest, FastifyReply | undefined],
   { accessTokens, possession }: TokenDeps,

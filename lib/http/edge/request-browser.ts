@@ -8,7 +8,7 @@ import type { Sessions, StayingSignIn } from '../../sessions/sessions.ts'
 import { type CookieJar, OF_A_USER, UNDER_WAY } from './cookie-jar.ts'
 import { localeOf, originOf } from './request-origin.ts'
 import type { KnownBrowsers } from './known-browsers.ts'
-import type { Cookies } from './sealed-cookies.ts'
+import type { PlainCookies } from './sealed-cookies.ts'
 
 /** The browser behind a request, identified by its session cookie. Only this file reads and sets that cookie. */
 export interface RequestBrowser {
@@ -59,7 +59,7 @@ export interface RequestBrowser {
 }
 
 interface RequestBrowserDeps {
-  cookies: Pick<Cookies, 'session' | 'enrolment'>
+  cookies: Pick<PlainCookies, 'session' | 'enrolment'>
   jar: CookieJar
   browserSessions: BrowserSessions
   sessions: Sessions

@@ -96,8 +96,8 @@ export function sealedCookies(owner: CookieOwner, sealers: Readonly<Record<Seale
   }
 }
 
-/** A cookie of this service. Its value is not verified here. */
-export interface SessionCookie {
+/** A cookie that is not encrypted. Its value is not verified here. */
+export interface PlainCookie {
   name: string
   /**
    * `undefined` if there is no cookie or more than one. Of two cookies with this name one was injected, for example
@@ -117,27 +117,27 @@ export interface SessionCookie {
   pending(reply: FastifyReply): string | undefined
 }
 
-/** The session cookies of one registration of the plugin. */
-export interface Cookies {
+/** The cookies of one registration of the plugin that are not encrypted. */
+export interface PlainCookies {
   /** The session of the signed-in user. */
-  session: SessionCookie
+  session: PlainCookie
   /** The ticket between the first factor and the second. */
-  step: SessionCookie
+  step: PlainCookie
   /** The mark of a browser that need not give the second factor; `null`: browsers are not remembered. */
-  trusted: SessionCookie | null
+  trusted: PlainCookie | null
   /** The mark of a browser that was asked to create a passkey. */
-  prompted: SessionCookie
+  prompted: PlainCookie
   /** The token that makes this browser known to accounts which had a session in it. */
-  device: SessionCookie
+  device: PlainCookie
   /**
    * The invitation to set up a second factor, kept from the visit of its link until the sign-in. `null`: second factors
    * are off.
    */
-  enrolment: SessionCookie | null
+  enrolment: PlainCookie | null
 }
 
-interface SessionCookieOptions extends CookieOwner {
-  of?: keyof Cookies
+interface PlainCookieOptions extends CookieOwner {
+  of?: keyof PlainCookies
   /** The lifetime of a kind that has none of its own. */
   seconds?: number
 }
@@ -146,7 +146,7 @@ interface SessionCookieOptions extends CookieOwner {
  * The cookie is `Lax`, because it must come with a client's link to the authorization endpoint.
  * @see RFC 6265bis §4.1.3.2
  */
-export function sessionCookie({ of = 'session', seconds = 0, ...owner }: SessionCookieOptions): SessionCookie {
+export function plainCookie({ of = 'session', seconds = 0, ...owner }: PlainCookieOptions): PlainCookie {
   const { nameOf, write, clear, fits, pending } = cookieJar(owner)
   const name = nameOf(of)
   const cookieOf = (value: string): WrittenCookie[] => [{ name, value, seconds: COOKIES[of].seconds ?? seconds }]

@@ -117,7 +117,7 @@ export function sessionHooks(
   }
 
   /** If a request has both a token and a session cookie, the token decides. */
-  async function userOf(request: FastifyRequest, reply?: FastifyReply): Promise<AccessTokenClaims> {
+  async function claimsOfUser(request: FastifyRequest, reply?: FastifyReply): Promise<AccessTokenClaims> {
     if (!hasToken(request.headers.authorization)) {
       // Another site is not even told whether its visitor is signed in.
       if (!isFromOwnPage(request, issuer))
@@ -125,7 +125,7 @@ export function sessionHooks(
       if (!browser.hasCookie(request)) throw missingToken()
       const session = (await find(request))?.session
       if (session === undefined) throw missingToken()
-      return claimsOf(session, issuer)
+      return claimsOfSession(session, issuer)
     }
     const claims = await foundBy(token, request, reply)
     if (claims.sid === undefined) throw withoutUser()
@@ -158,7 +158,7 @@ export function sessionHooks(
           return true
         }
       ),
-    requireUser: hookOf(dpopAlgs.length === 0 ? userOf : challenged(userOf, { dpopAlgs }), names.auth)
+    requireUser: hookOf(dpopAlgs.length === 0 ? claimsOfUser : challenged(claimsOfUser, { dpopAlgs }), names.auth)
   }
 }
 
@@ -174,7 +174,7 @@ function signInNeeded(page: string, params: Parameters<typeof serializeParams>[0
  * Describes a browser session as the claims of an access token. There is no scope, because users may do anything with
  * their own data.
  */
-function claimsOf(session: BrowserSession, issuer: string): AccessTokenClaims {
+function claimsOfSession(session: BrowserSession, issuer: string): AccessTokenClaims {
   const { acr, amr, authenticatedAt } = contextOf(session)
   const { userId, sid, createdAt, expiresAt } = session
   return Object.freeze({

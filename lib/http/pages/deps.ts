@@ -4,7 +4,7 @@ import type { PathName } from '../../settings/paths.ts'
 import type { ClientPages } from '../../ports/client-store.ts'
 import type { HttpDeps } from '../edge/endpoint.ts'
 import type { RequestBrowser } from '../edge/request-browser.ts'
-import type { Cookies, SealedCookies } from '../edge/sealed-cookies.ts'
+import type { PlainCookies, SealedCookies } from '../edge/sealed-cookies.ts'
 import type { PageErrorDeps } from './errors.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ClientRequest } from '../../authorize/client-request.ts'
@@ -27,7 +27,7 @@ import type { AttemptUser } from '../edge/limit.ts'
 export interface PageDeps extends PageErrorDeps, Pick<HttpDeps, 'limiter' | 'registration' | 'path'> {
   authorize: AuthorizeDeps
   browser: RequestBrowser
-  cookies: Cookies
+  cookies: PlainCookies
   sealed: SealedCookies
   journeys: Journeys
   waiting: Waiting

@@ -52,7 +52,7 @@ export function fieldOf(name: string, schema: TSchema, required: boolean, messag
           label: said(title)?.text ?? String(value)
         }))
       : [],
-    limits: limitsOf(schema, type),
+    limits: inputLimits(schema, type),
     lang: lang === undefined || lang === messages.lang ? null : lang
   }
 }
@@ -82,7 +82,7 @@ const variantsOf = (schema: TSchema): TSchema[] =>
   ((schema.anyOf ?? [schema]) as TSchema[]).filter(({ type }) => type !== 'null')
 
 /** The attributes that let a browser check what the schema checks. */
-function limitsOf(schema: TSchema, type: InputType): Record<string, string | number> {
+function inputLimits(schema: TSchema, type: InputType): Record<string, string | number> {
   const [only, ...others] = variantsOf(schema)
   if (only === undefined || others.length > 0 || isChoice(type)) return {}
   const { minLength, maxLength, pattern, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf }: Rules =

@@ -11,7 +11,7 @@ import { REFRESH_TOKEN } from './refresh-token.ts'
 export const GRANTS: readonly Grant[] = [PASSWORD, AUTHORIZATION_CODE, REFRESH_TOKEN, CLIENT_CREDENTIALS]
 
 /** The parameters of these grants, each with its limit in bytes of UTF-8. */
-export function limitsOf(grants: readonly GrantDeclaration[]): Readonly<Record<string, number>> {
+export function parameterLimits(grants: readonly GrantDeclaration[]): Readonly<Record<string, number>> {
   return Object.fromEntries(
     grants.flatMap(({ params }) => Object.entries(params).map(([name, { bytes }]) => [name, bytes]))
   )

@@ -18,7 +18,7 @@ import { groupsOf, type HttpDeps } from '../../../lib/http/edge/endpoint.ts'
 import { useErrorReply } from '../../../lib/http/edge/error-reply.ts'
 import type { Journey, PageDeps } from '../../../lib/http/pages/deps.ts'
 import { createRequestLimiter } from '../../../lib/http/edge/limit.ts'
-import { SEALED, sealedCookies, sessionCookie, type SessionCookie } from '../../../lib/http/edge/sealed-cookies.ts'
+import { SEALED, sealedCookies, plainCookie, type PlainCookie } from '../../../lib/http/edge/sealed-cookies.ts'
 import { createWaiting } from '../../../lib/http/pages/waiting.ts'
 import type { Sealer } from '../../../lib/ports/cryptography.ts'
 import { usePageErrors } from '../../../lib/http/pages/errors.ts'
@@ -33,7 +33,7 @@ import { origin, world, type World, type WorldOptions } from '../../unit/account
 export const ORIGIN = 'https://auth.example.com'
 const OWNER = { issuer: ORIGIN, prefix: '/auth' }
 type Sealers = Parameters<typeof sealedCookies>[1]
-const noCookie = (name: string): SessionCookie => ({
+const noCookie = (name: string): PlainCookie => ({
   name,
   read: () => undefined,
   set() {},
@@ -159,7 +159,7 @@ export async function pagesApp(
     deviceKey: Buffer.alloc(32, 7),
     userOf: async (account) => await w.store.findByUsername(account),
     onceRehashed: async (user) => user,
-    deviceCookie: sessionCookie({ ...OWNER, of: 'device' })
+    deviceCookie: plainCookie({ ...OWNER, of: 'device' })
   })
   const journeys: PageDeps['journeys'] = {
     read: readJourney,

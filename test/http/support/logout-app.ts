@@ -16,7 +16,7 @@ import type { PageDeps } from '../../../lib/http/pages/deps.ts'
 import { usePageErrors } from '../../../lib/http/pages/errors.ts'
 import { registerFormParser } from '../../../lib/http/pages/page-routes.ts'
 import type { PageReply } from '../../../lib/http/pages/reply.ts'
-import { sessionCookie } from '../../../lib/http/edge/sealed-cookies.ts'
+import { plainCookie } from '../../../lib/http/edge/sealed-cookies.ts'
 import { sessionHooks } from '../../../lib/http/edge/session-hook.ts'
 import { missingToken } from '../../../lib/protocol/bearer.ts'
 import { sessions } from '../../../lib/features/own-account/endpoints.ts'
@@ -79,7 +79,7 @@ export async function logoutApp(
     browserSessions: world.browser,
     idTokens: { readHint: async (token: string) => hints[token] ?? null }
   } as unknown as AuthorizeDeps
-  const cookie = sessionCookie({ issuer, prefix, seconds: EXPIRES_IN / 1000 })
+  const cookie = plainCookie({ issuer, prefix, seconds: EXPIRES_IN / 1000 })
   const browser = requestBrowser({
     cookies: { session: cookie, enrolment: null },
     jar: cookieJar({ issuer, prefix }),

@@ -1,4 +1,4 @@
-import { sessionCookie } from '../../../../lib/http/edge/sealed-cookies.ts'
+import { plainCookie } from '../../../../lib/http/edge/sealed-cookies.ts'
 import Fastify from 'fastify'
 import type { FastifyInstance, FastifyServerOptions, InjectOptions } from 'fastify'
 import { memoryAttemptStore } from '../../../../lib/adapters/memory/attempt-store.ts'
@@ -85,7 +85,7 @@ export async function limitedApp(
     deviceKey: Buffer.alloc(32, 7),
     userOf: async (username) => ({ id: 'u', username, passwordHash: 'the same all the time' }),
     onceRehashed: async (user) => user,
-    deviceCookie: sessionCookie({
+    deviceCookie: plainCookie({
       issuer: secureCookies ? 'https://auth.example.com' : 'http://localhost:3000',
       prefix: '/auth',
       of: 'device'
