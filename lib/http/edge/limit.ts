@@ -113,9 +113,17 @@ export function createRequestLimiter(options: Limits | false, deps: RequestLimit
     }
   }
 
+  const counted = async <T>(
+    limits: readonly AttemptLimit[],
+    givenBack: readonly AttemptLimit[],
+    work: () => Promise<T>,
+    by: AttemptDeps
+  ): Promise<T> =>
+    limits.length === 0 ? await work() : await reserveAttempt({ id: random.id(), limits, givenBack }, work, by)
+
   const countUnderRefresh: RequestLimiter['countFailure'] = (request, reply, work) => {
     const plan = async (): Promise<{ id: string; limits: AttemptLimit[] }> => ({
-      id: deps.random.id(),
+      id: random.id(),
       limits: await countersOf(request, { rule: 'refresh' }, null, { options, bypass, deps })
     })
     return countFailure(plan, work, attemptDeps(request, reply))
@@ -135,9 +143,7 @@ export function createRequestLimiter(options: Limits | false, deps: RequestLimit
     const limits = rule === false ? [] : [limitOf('secondFactor', rule, { key, max: rule.max })]
     const result = !canBeGuessed
       ? await countUnderRefresh(request, reply, work)
-      : limits.length === 0
-        ? await work()
-        : await reserveAttempt({ id: random.id(), limits, givenBack: limits }, work, attemptDeps(request, reply))
+      : await counted(limits, limits, work, attemptDeps(request, reply))
     browsers.add(request, reply, check)
     return result
   }
@@ -156,30 +162,15 @@ export function createRequestLimiter(options: Limits | false, deps: RequestLimit
             left = user
           }
         })
-      const result =
-        limits.length === 0
-          ? await worked()
-          : await reserveAttempt(
-              {
-                id: deps.random.id(),
-                limits,
-                givenBack: check.kept === true ? [] : limits.filter(({ rule }) => countsFailuresOnly(options, rule))
-              },
-              worked,
-              attemptDeps(request, reply)
-            )
+      const givenBack = check.kept === true ? [] : limits.filter(({ rule }) => countsFailuresOnly(options, rule))
+      const result = await counted(limits, givenBack, worked, attemptDeps(request, reply))
       await device?.remember(reply, left)
       return result
     },
     async reserveAccount(account, work) {
       const { account: rule } = options.rules
-      if (rule === false) return await work()
-      const limits = [limitOf('account', rule, { key: accountKey(account), max: rule.max })]
-      return await reserveAttempt(
-        { id: deps.random.id(), limits, givenBack: countsFailuresOnly(options, 'account') ? limits : [] },
-        work,
-        silently
-      )
+      const limits = rule === false ? [] : [limitOf('account', rule, { key: accountKey(account), max: rule.max })]
+      return await counted(limits, countsFailuresOnly(options, 'account') ? limits : [], work, silently)
     },
     countFailure: countUnderRefresh,
     async countWork(request, rule, work) {
@@ -187,7 +178,7 @@ export function createRequestLimiter(options: Limits | false, deps: RequestLimit
       // Never rejects, because `reserveAttempt` would give the attempt back after an outage, and work that was done
       // must count.
       const settled = async () => (await Promise.allSettled([work()]))[0]
-      const outcome = await reserveAttempt({ id: deps.random.id(), limits, givenBack: [] }, settled, silently)
+      const outcome = await counted(limits, [], settled, silently)
       if (outcome.status === 'rejected') throw outcome.reason
       return outcome.value
     },
