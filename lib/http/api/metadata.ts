@@ -35,7 +35,8 @@ const jwks = endpoint({
   },
   handle: async (_request, reply, { ring }) => {
     // Waits until each algorithm has a key, because the answer may be cached. If the first algorithm fails, the request
-    // fails. If any other algorithm fails, the remaining keys are sent with `no-store`.
+    // fails, because its key signs the access tokens. If any other algorithm fails, the remaining keys are sent with
+    // `no-store`.
     const [first = '', ...others] = ring.algs()
     const settled = await Promise.allSettled(
       others.map(async (alg) => {
