@@ -45,6 +45,11 @@ export const ANSWER_PARAMS = 'code state iss session_state error error_descripti
 /** Requests under way, of all clients of the page: equal requests share one answer. */
 const inFlight = new Map<string, Promise<unknown>>()
 
+/** Leads the page to the address, unless `openUrl` is given. */
+export const assign = (url: string): void | Promise<void> => {
+  location.assign(url)
+}
+
 /** Forgets a failure at once, and a success unless `keep` is set. */
 export function once<T>(key: string, run: (key: string) => Promise<T>, keep = false): Promise<T> {
   const started = (inFlight.get(key) as Promise<T> | undefined) ?? run(key)
@@ -93,8 +98,4 @@ export async function discover(issuer: string): Promise<Metadata> {
   if (metadata.issuer.replace(/\/$/, '') !== issuer)
     throw new AuthClientError('issuer_mismatch', `${metadata.issuer} ${issuer}`)
   return metadata
-}
-
-export const assign = (url: string): void | Promise<void> => {
-  location.assign(url)
 }
