@@ -269,10 +269,9 @@ function plain(result: unknown): string {
  * text on the terminal.
  */
 function visible(text: string): string {
-  return text.replaceAll(
-    new RegExp(UNSEEN, 'gu'),
-    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
-  )
+  const shown = (character: string): string =>
+    UNSEEN.test(character) ? `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}` : character
+  return [...text].map(shown).join('')
 }
 
 const valueText = (value: unknown): string =>
