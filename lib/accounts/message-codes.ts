@@ -4,6 +4,7 @@ import type { User } from '../ports/user-store.ts'
 import { oneTimeToken, digestOfOneTimeToken, isBoundTo } from '../protocol/credential.ts'
 import { MAX_CODE_SECONDS } from '../protocol/bounds.ts'
 import { partitionOf } from '../protocol/digest.ts'
+import { asciiDigits, typedCode } from '../protocol/typed-code.ts'
 import type { AccountsDeps } from './deps.ts'
 import type { OneTimeToken } from '../ports/state.ts'
 import { isActive } from '../sessions/active-user.ts'
@@ -25,14 +26,11 @@ export function shownCode(code: string): string {
 }
 
 /**
- * Normalizes a typed or pasted code: ASCII digits, without white space and hyphens.
+ * Reads a typed or pasted code as eight ASCII digits.
  * @throws OAuthError `invalid_code` for a text that can't be a code. The caller does not count it as a guess
  */
 export function readCode(typed: string): string {
-  const code = typed
-    .slice(0, 64)
-    .normalize('NFKC')
-    .replaceAll(/[\s\p{Pd}]+/gu, '')
+  const code = asciiDigits(typedCode(typed))
   if (!/^\d{8}$/.test(code))
     throw new OAuthError('invalid_code', 'The code has eight digits.', {
       field: 'code',

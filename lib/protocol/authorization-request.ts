@@ -37,7 +37,7 @@ export interface AuthorizationRequest {
   dpopJkt: string | undefined
 }
 
-const PROMPTS: readonly Prompt[] = ['none', 'login', 'consent', 'select_account', 'create']
+export const PROMPTS: readonly Prompt[] = ['none', 'login', 'consent', 'select_account', 'create']
 const LANGUAGE_TAG = /^[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8}){0,7}$/
 
 /**

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { digest, PARTITION_LENGTH, partitionIn, partitionOf } from './digest.ts'
+import { typedCode } from './typed-code.ts'
 import { crc32 } from 'node:zlib'
 
 /**
@@ -183,15 +184,10 @@ export function userCodeFrom(secret: string): string {
 export const shownUserCode = (code: string): string => `${code.slice(0, LENGTH / 2)}-${code.slice(LENGTH / 2)}`
 
 /**
- * Reads a typed user code: removes white space and dashes, and changes letters to upper case. `null` for a text that
- * can't be a code.
+ * Reads a typed user code, in any case. `null`: not a user code.
  */
 export function readUserCode(typed: string): string | null {
-  const code = typed
-    .slice(0, 64)
-    .normalize('NFKC')
-    .replaceAll(/[\s\p{Pd}]+/gu, '')
-    .toUpperCase()
+  const code = typedCode(typed).toUpperCase()
   return FORM.test(code) ? code : null
 }
 

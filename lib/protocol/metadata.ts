@@ -1,3 +1,5 @@
+import { RESPONSE_MODES } from './authorization-params.ts'
+import { PROMPTS } from './authorization-request.ts'
 import { AUTH_METHODS } from './client-authentication.ts'
 import { JWS_ALGS } from './jws.ts'
 import { ID_TOKEN_CLAIMS } from './id-token.ts'
@@ -124,7 +126,7 @@ function openidMembers({ endpoints, mustPush, idTokenAlgs, uiLocales, canSignUp 
       ? {}
       : { pushed_authorization_request_endpoint: endpoints.par, require_pushed_authorization_requests: mustPush }),
     // OAuth 2.0 Form Post Response Mode
-    response_modes_supported: ['query', 'fragment', 'form_post'],
+    response_modes_supported: [...RESPONSE_MODES],
     // RFC 7636
     code_challenge_methods_supported: ['S256'],
     // RFC 9207 §3
@@ -137,7 +139,7 @@ function openidMembers({ endpoints, mustPush, idTokenAlgs, uiLocales, canSignUp 
     // A missing member would mean true.
     request_uri_parameter_supported: false,
     // Initiating User Registration via OpenID Connect 1.0 §4.1
-    prompt_values_supported: ['none', 'login', 'consent', 'select_account', ...(canSignUp ? ['create'] : [])],
+    prompt_values_supported: PROMPTS.filter((prompt) => prompt !== 'create' || canSignUp),
     ui_locales_supported: [...uiLocales],
     // OpenID Connect Back-Channel Logout 1.0 §2.1
     backchannel_logout_supported: true,

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { typedCode } from './typed-code.ts'
 
 /** The factors that users can set up besides a password, by their names in options and answers. */
 export const FACTOR_METHODS = ['totp', 'passkey', 'recovery_code'] as const
@@ -67,13 +68,7 @@ export function recoveryCode(random: Uint8Array): string {
 
 /** Normalizes a typed code for its digest. `null`: not a recovery code. */
 export function readRecoveryCode(typed: string): string | null {
-  if (typed.length > 128) return null
-  const code = typed
-    .normalize('NFKC')
-    .toLowerCase()
-    .replace(/[\s\p{Cf}\p{Pd}]/gu, '')
-    .replaceAll('o', '0')
-    .replace(/[il]/g, '1')
+  const code = typedCode(typed, 128).toLowerCase().replaceAll('o', '0').replace(/[il]/g, '1')
   const isCode = code.length === CODE_LENGTH && [...code].every((character) => ALPHABET.includes(character))
   return isCode ? code : null
 }

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { equalSecrets } from './digest.ts'
+import { asciiDigits, typedCode } from './typed-code.ts'
 
 /**
  * Time-based one-time passwords of authenticator apps: HMAC-SHA-1, 6 digits, 30 seconds. Apps silently ignore other
@@ -48,23 +49,8 @@ export function matchTotp(secret: Uint8Array, code: string, now: number): number
  * digits.
  */
 export function readTotpCode(typed: string): string | null {
-  if (typed.length > 64) return null
-  const code = typed
-    .normalize('NFKC')
-    .replace(/[\s\p{Cf}\p{Pd}]/gu, '')
-    .replace(/\p{Nd}/gu, (digit) => String(valueOf(digit)))
+  const code = asciiDigits(typedCode(typed))
   return /^[0-9]{6}$/.test(code) ? code : null
-}
-
-/**
- * The value of a digit of any script. In Unicode, the ten decimal digits of a script follow one another, beginning with
- * 0.
- */
-function valueOf(digit: string): number {
-  let zero = digit.codePointAt(0) ?? 0
-  const code = zero
-  while (code - zero < 9 && /\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero--
-  return code - zero
 }
 
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'

@@ -28,6 +28,8 @@ const SPELLINGS: ReadonlyArray<readonly [string, (code: string) => string]> = [
   ['as in the message', (code) => code],
   ['without its space', (code) => code.replace(' ', '')],
   ['with a hyphen', (code) => code.replace(' ', '-')],
+  ['with an invisible mark of the mail', (code) => `\u200e${code}`],
+  ['in Arabic digits', (code) => code.replaceAll(/\d/g, (digit) => String.fromCodePoint(0x660 + Number(digit)))],
   ['in full-width digits', (code) => code.replaceAll(/\d/g, (digit) => String.fromCodePoint(0xff10 + Number(digit)))]
 ]
 for (const [name, spell] of SPELLINGS)

@@ -1,6 +1,7 @@
 /** Functions by which built-in pages ask the features that are on for their additions. */
 import type { FastifyRequest } from 'fastify'
 import { wordsOf } from '../../protocol/authorization-params.ts'
+import { PROMPTS } from '../../protocol/authorization-request.ts'
 import type { ConnectButton } from '../../pages/common-model.ts'
 import type { Journey, PageDeps, Submission, Visit } from './deps.ts'
 import { type Form, queryParam } from './page-routes.ts'
@@ -48,14 +49,13 @@ export function freshness(request: FastifyRequest): Record<string, string> {
   return queryParam(request, 'client_id') === '' && promptsOf(request).includes('login') ? { prompt: 'login' } : {}
 }
 
-/** The prompts that a page may repeat in its links. Any other word of the request is dropped, whatever its length. */
-const PROMPTS = ['login', 'consent', 'select_account', 'create']
-
 export function promptsOf(request: FastifyRequest): string[] {
   return knownPrompts(queryParam(request, 'prompt'))
 }
 
-const knownPrompts = (prompt: string): string[] => wordsOf(prompt).filter((word) => PROMPTS.includes(word))
+/** The prompts that a page may repeat in its links. Drops any other word of the request, whatever its length. */
+const knownPrompts = (prompt: string): string[] =>
+  wordsOf(prompt).filter((word) => word !== 'none' && PROMPTS.some((known) => known === word))
 
 /**
  * The sign-in page of the same journey for another account. The address has no `login_hint`. Opening it ends no

@@ -204,7 +204,9 @@ t.test('binds the tokens to the API that the device named', async (t) => {
   const scope = 'films:read music:read'
   const one = await ask({ audience: 'https://films.example', scope })
   const browser = await signedIn()
-  t.match((await enter(browser, one.user_code)).body, /Films[^]*see your films/)
+  const pasted = `\u200e${one.user_code.toLowerCase().replace('-', ' ')}\n`
+  for (const typed of [one.user_code, pasted])
+    t.match((await enter(browser, typed)).body, /Films[^]*see your films/, JSON.stringify(typed))
   await decide(browser, one.user_code, 'allow')
   const { access_token } = (await poll(one.device_code)).json<Tokens>()
   t.match(decodeJwt(access_token).claims, { aud: 'https://films.example', scope: 'films:read' })
