@@ -1,6 +1,8 @@
 /** Hand-kept lists of the docs agree with the code. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import t from '../support/tap.ts'
+import * as connections from '../../lib/connections/index.ts'
+import { UpstreamError } from '../../lib/errors.ts'
 import { LOCALES } from '../../lib/pages/texts.ts'
 
 const ROOT = new URL('../../', import.meta.url)
@@ -55,21 +57,29 @@ t.test('lists each kind of record in the guide for the state', async (t) => {
   )
 })
 
-const NUMBERS = 'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen'.split(
-  ' '
-)
-NUMBERS.push('sixteen', 'seventeen', 'eighteen', 'nineteen', 'twenty')
-
-t.test('states the real number of languages on every page', async (t) => {
-  const pages = ['README.md', 'CONTRIBUTING.md', ...known.filter((path) => /^docs\/.*\.(?:md|svg)$/.test(path))]
-  const stated = pages.flatMap((path) =>
-    [...read(path).matchAll(/\b(\w+)(?: other)? languages\b/g)]
-      .map(([, word = '']) => ({ path, number: /^\d+$/.test(word) ? Number(word) : NUMBERS.indexOf(word) }))
-      .filter(({ number }) => number > 2)
-  )
-  t.ok(stated.length >= 4, `${stated.length} places`)
+t.test('lists each language in the guide for the hosted pages', async (t) => {
+  const guide = read('docs/guides/hosted-pages.md')
   t.strictSame(
-    stated.filter(({ number }) => number !== LOCALES.length),
+    LOCALES.filter((locale) => !guide.includes(`| \`${locale}\` |`)),
+    []
+  )
+})
+
+t.test('lists each provider in the guide for connections, and has the mark of each', async (t) => {
+  const guide = read('docs/guides/connections/README.md')
+  const providers = Object.entries(connections).flatMap(([name, one]) => (one === UpstreamError ? [] : [name]))
+  t.ok(providers.includes('google') && providers.length >= 8, providers.join())
+  t.strictSame(
+    providers.filter((name) => !guide.includes(`| \`${name}\` |`)),
+    []
+  )
+  const brands = filesBelow('lib/connections').flatMap((path) =>
+    [...read(path).matchAll(/\bbrand: '(\w+)'/g)].map(([, brand = '']) => brand)
+  )
+  t.equal(brands.length, providers.length - 2, 'all but oidc and oauth2')
+  const marks = read('lib/pages/ways.ts')
+  t.strictSame(
+    brands.filter((brand) => !marks.includes(`  ${brand}: html\``)),
     []
   )
 })
