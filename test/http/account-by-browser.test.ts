@@ -25,7 +25,7 @@ async function sessionsOf({ app }: TestApp, headers: Record<string, string>): Pr
 }
 
 // covers H8
-t.test('lists the sign-ins of a browser user, marks the current one, and ends one', async (t) => {
+t.test('lists the sign-ins of a browser user, marks the current one, and ends each of them', async (t) => {
   const subject = await testApp()
   t.teardown(subject.close)
   const { app } = subject

@@ -194,7 +194,7 @@ t.test('sends the rate limit reply of the host instead of the page, or only its 
 })
 
 // covers ASVS-2.2.2
-t.test('answers hostile bodies with error pages, never JSON, before any use case runs', async (t) => {
+t.test('answers hostile bodies with 400, 413 or 415 and an HTML page, and sends no message', async (t) => {
   const test = await pagesApp(t, { limits: {} })
   const form = 'application/x-www-form-urlencoded'
   const table: Array<[string, string, string, number]> = [
@@ -244,7 +244,7 @@ t.test('answers hostile bodies with error pages, never JSON, before any use case
 })
 
 // covers R6749-10.12
-t.test('reads the token of a link independent of the query string parser of the host', async (t) => {
+t.test('reads the token of a link only from a single parameter, also next to broken percent-encoding', async (t) => {
   const test = await pagesApp(t)
   await test.w.addUser()
   const token = await test.resetToken()
@@ -372,7 +372,7 @@ t.test('puts no token and no password into a URL of any answer', async (t) => {
       t.notOk(secrets.some((secret) => decodeURIComponent(String(url).replaceAll('+', ' ')).includes(secret)))
 })
 
-t.test('gives the routes of the pages schemas for the OpenAPI document of the host', async (t) => {
+t.test('gives each page route a schema with a summary', async (t) => {
   const seen: Array<{ url: string; method: unknown; schema: unknown }> = []
   await pagesApp(t, {
     host: (app) => {

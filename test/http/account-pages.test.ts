@@ -464,7 +464,7 @@ t.test('confirms an address only with the button, and once', async (t) => {
   t.strictSame(test.signedIn, [])
 })
 
-t.test('offers each page only where its JSON endpoint exists', async (t) => {
+t.test('offers each page only if the options and the user store support it', async (t) => {
   const without = (...methods: Array<keyof UserStore>) => ({
     users: (store: UserStore): UserStore =>
       Object.fromEntries(
@@ -499,7 +499,7 @@ t.test('offers each page only where its JSON endpoint exists', async (t) => {
   }
 })
 
-t.test('puts the prefix of the host before every address', async (t) => {
+t.test('puts the prefix of the host before the form address and the sign-in link', async (t) => {
   const test = await pagesApp(t, { prefix: '/api' })
   for (const [name, links] of [
     ['signup', ['action', 'loginUrl']],

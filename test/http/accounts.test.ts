@@ -203,7 +203,7 @@ t.test('register: answers 400 for an invalid body, and names the field', async (
   t.equal((await post(test, '/auth/register', good)).statusCode, 201)
 })
 
-t.test('with verifyEmail, waits for one write at sign-up for both free and taken names', async (t) => {
+t.test('with verifyEmail, starts a sign-up with a write for any name, and changes no taken account', async (t) => {
   const users = memoryUserStore()
   const state = memoryState()
   let calls: string[] = []
@@ -243,7 +243,7 @@ t.test('with verifyEmail, waits for one write at sign-up for both free and taken
 })
 
 // covers ENUM-register ASVS-6.3.8
-t.test('with verifyEmail, answers the same for new, taken and disabled names, with different messages', async (t) => {
+t.test('with verifyEmail, answers the same for new, taken and disabled names, but varies the message', async (t) => {
   const { users, disable } = mutableUsers()
   const test = await testApp({ users, registration: { verifyEmail: true } })
   t.teardown(test.close)
@@ -703,7 +703,7 @@ t.test('ends only sessions of the user who asks', async (t) => {
 })
 
 // covers ASVS-7.4.2
-t.test('GHSA-2vg6 rejects a disabled user with 401 everywhere at once', async (t) => {
+t.test('GHSA-2vg6 rejects a disabled user at once at the account endpoints, the refresh and the sign-in', async (t) => {
   const { users, disable } = mutableUsers()
   const test = await testApp({ users })
   t.teardown(test.close)
@@ -730,7 +730,7 @@ t.test('GHSA-2vg6 rejects a disabled user with 401 everywhere at once', async (t
   )
 })
 
-t.test('rejects other content types with 415, also when the host has a form parser', async (t) => {
+t.test('rejects other content types with 415, malformed JSON with 400 and a long body with 413', async (t) => {
   const test = await testApp()
   t.teardown(test.close)
   for (const url of ['/auth/register', '/auth/password-reset', '/auth/password-reset/confirm', '/auth/email/verify']) {

@@ -69,7 +69,7 @@ t.test('logs the unregistered address of a sign-out, and unknown clients', async
   t.equal(heard().length, 2, 'all unknown clients are one cause')
 })
 
-t.test('logs no part of an unregistered path', async (t) => {
+t.test('masks the unknown segments of an unregistered path in the log', async (t) => {
   const { browser, clock, heard } = await listened(t)
   for (const uri of [`${CALLBACK}/s3cret/cb`, 'https:s3cret', 'app:/s3cret', 'https://app.example\\s3cret']) {
     t.equal((await browser.get(authorizePath({ redirect_uri: uri }))).statusCode, 400, uri)
@@ -116,7 +116,7 @@ for (const [kind, options] of [
   ['listed clients', {}],
   ['a client store', { clients: { findById: async () => null } }]
 ] as const)
-  t.test(`logs the origin of a refused form once a minute, with ${kind}`, async (t) => {
+  t.test(`logs each origin of a refused form once, with ${kind}`, async (t) => {
     const { app, heard } = await listened(t, options)
     const post = async (url: string, type: string, headers: Record<string, string>): Promise<number> =>
       (await app.inject({ method: 'POST', url, headers: { 'content-type': type, ...headers }, payload: '' })).statusCode
@@ -142,7 +142,7 @@ for (const [kind, options] of [
     t.equal(count, 2, 'a request of no form is not told of')
   })
 
-t.test('limits the log to twenty lines a minute when strangers invent origins', async (t) => {
+t.test('limits the log to twenty lines when strangers invent origins', async (t) => {
   const { app, heard } = await listened(t)
   for (let host = 0; host < 30; host++)
     await app.inject({

@@ -200,7 +200,7 @@ t.test('ignores custom claims that would replace the authentication context', as
 })
 
 // covers OIDC-5.5.1.1 SU-01 SU-02
-t.test('requires a possible acr, rejects an impossible essential acr, and treats others as preferences', async (t) => {
+t.test('requires a possible acr, rejects an impossible one, and ignores unknown and voluntary ones', async (t) => {
   const { browser, byHost, clock, app } = await subjectOf(t)
   const silent = async (params: Record<string, string>) =>
     answerOf(String((await browser.get(authorizePath({ prompt: 'none', ...params }))).headers.location))
@@ -269,7 +269,7 @@ t.test('hides the authentication context from a silent third-party request', asy
   t.match(answerOf(String((await browser.get(third)).headers.location)), { error: 'consent_required' })
 })
 
-t.test('stops sending a user with a weaker sign-in back to the page of the host', async (t) => {
+t.test('answers a weaker sign-in with unmet_authentication_requirements, not with the sign-in page', async (t) => {
   const { app, browser, byHost } = await subjectOf(t, { pages: { loginUrl: '/sign-in' } })
   const path = authorizePath({ acr_values: 'password' })
   t.match((await browser.follow(await browser.get(path))).url, /\/sign-in\?return_to=/, 'nobody is signed in')

@@ -27,7 +27,7 @@ t.test('/auth/session tells a page the signed-in user, and contains no token', a
 })
 
 // covers ASVS-3.5.1
-t.test('extends or ends the session only for a page of this origin', async (t) => {
+t.test('rejects extending or ending the session from another origin, and ends it from this one', async (t) => {
   const { browser, app, close } = await openidApp()
   t.teardown(close)
   await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
@@ -47,7 +47,7 @@ t.test('extends or ends the session only for a page of this origin', async (t) =
 })
 
 // covers ASVS-7.3.1
-t.test('extends the session on POST but not on GET; ASVS-7.4.2 rejects a disabled user at once', async (t) => {
+t.test('extends the session on POST but not on GET; ASVS-7.4.2 ends it when the host revokes the user', async (t) => {
   const { app, browser, clock, close, ann } = await openidApp({ session: { idleTimeout: 600 } })
   t.teardown(close)
   await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })

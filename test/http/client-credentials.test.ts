@@ -91,7 +91,7 @@ t.test('issues an access token of the client itself, and no other token', async 
 })
 
 // covers R6749-4.4
-t.test('accepts only clients that prove a secret and list the grant', async (t) => {
+t.test('rejects clients that prove no secret or do not list the grant', async (t) => {
   const clients: Client[] = [
     machine,
     { clientId: 'public' },

@@ -31,7 +31,7 @@ async function appWithStore(t: { teardown(task: () => Promise<void>): void }) {
   return { ...subject, asked: () => calls.splice(0) }
 }
 
-t.test('queries the client once a request, on every page and at the token endpoint', async (t) => {
+t.test('queries the client once per request from the authorization request to the revocation', async (t) => {
   const { app, browser, asked } = await appWithStore(t)
   const toLogin = await browser.get(authorizePath())
   t.same(asked(), ['spa'], 'authorization endpoint')

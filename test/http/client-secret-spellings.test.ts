@@ -105,7 +105,7 @@ t.test('counts both decodings of a wrong secret as one failure', async (t) => {
 })
 
 // covers C5
-t.test('rejects malformed Basic credentials with invalid_client at every endpoint', async (t) => {
+t.test('rejects malformed Basic credentials at the token, revocation and introspection endpoints', async (t) => {
   const test = await testApp({
     scopes: ['openid', 'read'],
     clients: [clientOf('web', 'a'.repeat(43)), { clientId: 'spa', grantTypes: ['password'] }]

@@ -3,7 +3,7 @@ import t from '../support/tap.ts'
 import { memoryState, memoryUserStore } from '../../lib/index.ts'
 import { openidApp } from '../support/openid.ts'
 
-t.test('lists no consent from before a password change, and none of a removed user', async (t) => {
+t.test('lists no consent from before a password change, and none of an unknown user', async (t) => {
   const users = memoryUserStore()
   const state = memoryState()
   let passwordChangedAt = 0

@@ -179,7 +179,7 @@ t.test('with a fixed list of clients, allows only origins from redirect URIs or 
   }
 })
 
-t.test('lets a registered origin, and no other, read every error', async (t) => {
+t.test('lets only a registered origin read errors, with a client store only those of a named client', async (t) => {
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
   for (const clients of [CLIENTS, store(CLIENTS)]) {
     const app = await corsApp(t, clients)

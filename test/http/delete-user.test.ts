@@ -6,7 +6,7 @@ import { testBrowser } from '../support/browser.ts'
 import { logIn } from '../support/factors.ts'
 import { giveSecondFactor, secondFactorOf } from '../support/second-factor.ts'
 
-t.test('deleteUser removes an account with all its data', async (t) => {
+t.test('deleteUser removes an account with its sessions, tokens and second factors', async (t) => {
   const factors = memoryFactorStore()
   const users = memoryUserStore()
   const test = await testApp({ factors, users })
@@ -93,7 +93,7 @@ t.test('keeps the account when the user store does not support removal', async (
   t.equal((await app.inject({ url: '/me', headers: bearer(tokens.access_token) })).statusCode, 200)
 })
 
-t.test('names in the event the admin who reset factors, if the host names one', async (t) => {
+t.test('names the admin of the host in the events of a reset and a removal, and rejects an invalid name', async (t) => {
   const test = await testApp({ factors: memoryFactorStore() })
   const { app, events } = test
   t.teardown(test.close)

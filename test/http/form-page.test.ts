@@ -62,7 +62,7 @@ t.test('shows a form page, its result, its errors with the input, or a redirect'
   t.equal(on.headers.location, '/next')
 })
 
-t.test('protects every form page from other sites, limits it, and forbids caching', async (t) => {
+t.test('protects a form page from other sites, limits it, and forbids caching', async (t) => {
   const test = await appWith(t, {}, { register: { max: 1 } })
   for (const headers of [{}, { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }, { origin: 'null' }]) {
     const refused = await test.post('/auth/logout', { word: 'it' }, headers)

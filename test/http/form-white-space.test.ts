@@ -5,7 +5,7 @@ import { testBrowser } from '../support/browser.ts'
 
 const ANN = 'ann@mail.example'
 
-t.test('trims white space around a username on every form, but never around a password', async (t) => {
+t.test('trims a username at sign-up, sign-in and forgotten password, but does not trim a password', async (t) => {
   const { app, events, messages, close } = await testApp()
   t.teardown(close)
   t.equal(

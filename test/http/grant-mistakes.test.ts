@@ -271,7 +271,7 @@ t.test('undoes a sign-in whose redemption fails, and emits logged_out by "undone
 })
 
 // covers C11 C12
-t.test('revokes tokens when the password changed meanwhile, without an event that they were issued', async (t) => {
+t.test('revokes tokens without token_issued when the user changed meanwhile or the user store fails', async (t) => {
   const users = memoryUserStore()
   let now: (user: User | null) => User | null = (user) => user
   const subject = await testApp({ users: { ...users, findById: async (id) => now(await users.findById(id)) } })

@@ -125,7 +125,7 @@ t.test(
   }
 )
 
-t.test('puts the frozen claims of the token into request.auth', async (t) => {
+t.test('puts the claims of the token into request.auth, and returns frozen claims from verify', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   const { sub } = await signUp(app)

@@ -140,7 +140,7 @@ t.test('rejects a change of an x-sign-up-only field, and keeps its value in the 
   t.match(profile.json(), { team: 'XYZ', terms: true }, 'it is still in the profile')
 })
 
-t.test('stops the start for a label in an unknown language', async (t) => {
+t.test('stops the start for a label that is no text or has an unknown language', async (t) => {
   for (const [title, problem] of [
     [{ xx: 'Team' }, /the pages have no language "xx"/],
     [{}, /it takes a text, or texts by language/],

@@ -64,7 +64,7 @@ async function host(hashes: Record<string, string>, password: object = {}) {
 }
 
 // covers ASVS-11.4.2
-t.test('verifies each imported format once, and replaces its hash with argon2id', async (t) => {
+t.test('verifies imported hashes of six formats, and replaces each with argon2id', async (t) => {
   const { signIn, storedOf, replaced, close } = await host(HASHES, {
     firebase: { signerKey: SIGNER_KEY, saltSeparator: 'Bw==' }
   })

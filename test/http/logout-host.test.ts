@@ -65,7 +65,7 @@ t.test('reads the session cookie among others, and ignores two cookies of the sa
     t.equal(await me(header), null, header.slice(0, 60))
 })
 
-t.test('works with the cookies of the host, with and without @fastify/cookie', async (t) => {
+t.test('keeps the cookies that the host sets by @fastify/cookie or by a header', async (t) => {
   const { cookieName, app, authority, me } = await logoutApp(t, {
     host: async (app: FastifyInstance) => {
       await app.register(fastifyCookie)

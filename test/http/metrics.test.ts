@@ -309,7 +309,7 @@ t.test('creates no time series from input of a caller', async (t) => {
   t.notMatch(first.join('\n'), CANARY)
 })
 
-t.test('names all metrics, and only existing ones, in the dashboard and the docs', async (t) => {
+t.test('names only existing metrics in the dashboard and the alert rules, and all of them in the docs', async (t) => {
   const { authority, names, meter } = double()
   t.teardown(authorityMetrics(authority, { meter }))
   const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
@@ -369,7 +369,7 @@ t.test('gives every alert rule a unique name, a severity, a threshold and a docu
   }
 })
 
-t.test('traces store calls by name, without their results and errors', async (t) => {
+t.test('traces store calls by name, without their results and error messages', async (t) => {
   const told: unknown[] = []
   const channel = tracingChannel<unknown, object>(TRACES.store)
   const tell = (context: object): void => {

@@ -123,7 +123,7 @@ t.test('recognizes a browser for one account, with the current password, and onl
   t.equal(await count(async () => await enter(browser)), 0, 'the browser in which the password was changed')
 })
 
-t.test('recognizes the browser in which the password was changed, with limits', async (t) => {
+t.test('recognizes the browser in which the password was changed, with rate limits on', async (t) => {
   const subject = await subjectOf(t, { rateLimit: { login: { max: 100 } } })
   const browser = testBrowser(subject.app)
   await enter(browser)

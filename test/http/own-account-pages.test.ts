@@ -355,7 +355,7 @@ t.test('sign-ins: lists the current one first, and ends one, all others, or all'
   t.ok(await isSignedIn(bob))
 })
 
-t.test('ends the session of a thief when the password changes', async (t) => {
+t.test('ends a session from before passwordChangedAt of the user store', async (t) => {
   const users = memoryUserStore()
   let passwordChangedAt = 0
   const find = users.findById

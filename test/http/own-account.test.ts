@@ -192,7 +192,7 @@ t.test('keeps all parallel changes of different fields', async (t) => {
   t.match(await users.findById(sub), { name: 'Anna', tags: ['x'], city: /^c\d$/ })
 })
 
-t.test('handles a user removed meanwhile, a failing store and an invalid store result', async (t) => {
+t.test('answers invalid_token, 503 or 500 if the user is gone, the store fails or its result is invalid', async (t) => {
   const store = memoryUserStore()
   let update: UserStore['update']
   const users: UserStore = { ...store, update: async (...args) => await (update ?? store.update)(...args) }
@@ -408,7 +408,7 @@ t.test('a refresh does not make a sign-in recent', async (t) => {
   t.equal((await send('GET', '/auth/profile', undefined, bearer(token))).statusCode, 200)
 })
 
-t.test('counts wrong passwords under the sign-in limit, also twenty in parallel', async (t) => {
+t.test('counts twenty parallel wrong passwords under the sign-in limit of the account', async (t) => {
   const { send, app, users, sub } = await ann(t, {
     rateLimit: { login: false, account: { windowMs: 900_000, max: 5 } }
   })
@@ -436,7 +436,7 @@ t.test('counts wrong passwords under the sign-in limit, also twenty in parallel'
   t.ok(await users.findById(sub))
 })
 
-t.test('limits messages to three requests an hour per address and one link in five minutes', async (t) => {
+t.test('sends one link for three requests, and rejects a fourth with 429, also as a resend', async (t) => {
   const { send, messages } = await ann(t, { rateLimit: { login: false, register: false } })
   await turns()
   const before = messages.messages.length
@@ -475,7 +475,7 @@ t.test('POST /auth/email/resend sends the confirmation of an unconfirmed address
   t.match(await users.findById(sub), { emailVerified: true })
 })
 
-t.test('DELETE /auth/account removes the user, and ends every session, consent and reset link', async (t) => {
+t.test('DELETE /auth/account removes the user, and ends every session and the reset link', async (t) => {
   const state = memoryState()
   const person = await ann(t, {
     state,

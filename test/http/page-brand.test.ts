@@ -29,7 +29,7 @@ t.test('stops the start for an invalid page text, and names its path', async (t)
   }
 })
 
-t.test('links from an expired link to the page that sends a new one', async (t) => {
+t.test('links from the page of an invalid link to the page that sends a new one', async (t) => {
   const { app, close } = await testApp({ registration: { verifyEmail: true } })
   t.teardown(close)
   for (const [path, next] of [
@@ -145,7 +145,7 @@ t.test('gives the pages of a journey the brand of their client', async (t) => {
   t.match((await browser.get('/auth/account')).body, '/service.svg', 'the account is of no client')
 })
 
-t.test("serves the stylesheet in a client's colours, and its own for any other accent", async (t) => {
+t.test("serves the stylesheet in a client's colors, and its own for any other accent", async (t) => {
   const { app, close } = await testApp({
     clients: [{ clientId: 'photos', redirectUris: ['https://app.example/cb'], pages: BRAND }]
   })

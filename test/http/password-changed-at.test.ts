@@ -22,7 +22,7 @@ function tellingStore(): { users: UserStore; tell: (at: unknown) => void } {
 }
 
 // covers B2
-t.test('rejects a session from before the password change, with either format of the time', async (t) => {
+t.test('rejects a session from before passwordChangedAt, given as a number or a Date', async (t) => {
   const forms: Array<[string, (at: number) => unknown]> = [
     ['a number', (at) => at],
     ['a Date', (at) => new Date(at)]

@@ -94,7 +94,7 @@ t.test('resolves every spelling of a path to the endpoint or to 404', async (t) 
   t.same(faults(), [])
 })
 
-t.test('follows ignoreTrailingSlash of the host', async (t) => {
+t.test('follows ignoreTrailingSlash and ignoreDuplicateSlashes of the host', async (t) => {
   const { port } = await listening(
     t,
     {},
@@ -282,7 +282,7 @@ t.test('accepts JSON and form content types in any valid spelling, and rejects o
   t.same(faults(), [])
 })
 
-t.test('rejects other methods at every endpoint', async (t) => {
+t.test('rejects other methods at the token, refresh, sign-up and password reset endpoints', async (t) => {
   const { port, faults } = await listening(t)
   for (const path of ['token', 'refresh', 'register', 'password-reset']) {
     for (const method of ['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'PATCH', 'DELETE']) {

@@ -257,7 +257,7 @@ t.test('stops the start when the Redis user may not write the counters', async (
   await t.rejects(starting, { code: 'FST_AUTHORITY_INVALID_OPTIONS', message: /counting of attempts.*"rl:"/ })
 })
 
-t.test('keeps the Redis client of the host open after app.close(), without our listeners', async (t) => {
+t.test('keeps the Redis client of the host open after app.close()', async (t) => {
   const client = server.client()
   await client.ping()
   const { app, close } = await testApp({ redis: client })

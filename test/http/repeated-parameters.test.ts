@@ -7,7 +7,7 @@ const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 const IGNORED = 'nonsense=https%3A%2F%2Fa.example&nonsense=https%3A%2F%2Fb.example&x=1&x=2'
 
 // covers R6749-3.1 R6749-3.2
-t.test('ignores repeated unknown parameters at all three endpoints', async (t) => {
+t.test('ignores repeated unknown parameters at the authorization, token and logout endpoints', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, browser } = subject

@@ -49,7 +49,7 @@ t.test('bounds the address and the user agent in events', async (t) => {
   t.equal(userAgent, 'u'.repeat(256))
 })
 
-t.test('shows the bounded request id of the events on an error page', async (t) => {
+t.test('shows at most 128 characters of a request id on an error page', async (t) => {
   const { app, close } = await testApp({}, HOST)
   t.teardown(close)
   const { body } = await app.inject({

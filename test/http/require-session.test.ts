@@ -267,7 +267,7 @@ t.test('passes the return path to the sign-in page of the host', async (t) => {
   t.match([login.statusCode, login.headers.location], [303, '/sign-in?return_to=%2Frecent'])
 })
 
-t.test('stops the start for a requirement that cannot be met, and without a sign-in page', async (t) => {
+t.test('requireSession throws for an invalid requirement, and without a sign-in page', async (t) => {
   const { app } = await subjectOf(t)
   for (const required of [
     undefined,

@@ -172,7 +172,7 @@ t.test('rejects a missing token, an invalid token, and a hook without authentica
   )
 })
 
-t.test('stops the start for a requirement that cannot be met, and names it', async (t) => {
+t.test('throws a StartError for an invalid requirement of requireAuth, and names the option', async (t) => {
   const { app } = await subjectOf(t)
   const rows: Array<[required: unknown, message: RegExp]> = [
     [undefined, /^Invalid option "requireAuth": got nothing; it takes \{ maxAge, acr \}/],

@@ -134,7 +134,7 @@ t.test('accepts only POST at the token endpoint, and never reads a password from
 })
 
 // covers R6749-3.3
-t.test('grants and returns only the allowed part of the scope', async (t) => {
+t.test('grants the requested scopes once each, all by default, and refuses a route without its scope', async (t) => {
   const { app, close } = await testApp({ scopes: ['openid', 'admin', 'email'] })
   t.teardown(close)
   await signUp(app)

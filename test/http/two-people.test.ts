@@ -6,7 +6,7 @@ import { testBrowser } from '../support/browser.ts'
 import { cookieName } from '../support/cookies.ts'
 import { giveSecondFactor } from '../support/second-factor.ts'
 
-t.test('removes the pending second step of one user when another user signs in', async (t) => {
+t.test('removes the pending second step and email code of one user when another user signs in', async (t) => {
   const users = memoryUserStore()
   const test = await testApp({ users, factors: memoryFactorStore(), emailSignIn: {} })
   const { app } = test

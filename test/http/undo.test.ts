@@ -133,7 +133,7 @@ t.test('restores the former address by its undo link after any later change of t
   t.equal((await press(link)).statusCode, 400, 'it acts once')
 })
 
-t.test('removes sign-in methods added since the change, and keeps the older ones', async (t) => {
+t.test('removes the second factors added since the change, and keeps the older ones', async (t) => {
   const test = await scene(t)
   const { app, sub, press, reset, clock, messages, token } = test
   const { access_token: thief } = await signIn(app, ANN)

@@ -391,7 +391,7 @@ t.test('warns on listen that the issuer has another port', async (t) => {
   t.match(lines.length > 0, true)
 })
 
-t.test('warns once a minute that custom claims use reserved names', async (t) => {
+t.test('warns once that custom claims use reserved names', async (t) => {
   const { app, warnings } = await host({
     secret: SECRET,
     claims: () => ({ sub: 'me', exp: 1, acr: 'mfa', scope: 'all', role: 'admin' })

@@ -7,7 +7,7 @@ import { authJourney, hostApp, hostBehaviour, nestedHostApp, type Order } from '
 const NO_LIMITS = { rateLimit: false } as const
 
 for (const order of ['host first', 'ours first'] satisfies Order[]) {
-  t.test(`${order}: keeps the behaviour of the routes of the host unchanged`, async (t) => {
+  t.test(`${order}: keeps the behavior of the routes of the host unchanged`, async (t) => {
     const bare = await hostApp('without us')
     const both = await hostApp(order)
     t.teardown(async () => {

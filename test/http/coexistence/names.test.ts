@@ -145,7 +145,7 @@ t.test('rejects a second registration without other names, and adds none of its 
   )
 })
 
-t.test('throws an error of the class StartError', async (t) => {
+t.test('throws a StartError for a taken decorator name', async (t) => {
   const app = newApp(t)
   app.decorateRequest('auth', null as never)
   await t.rejects(async () => {
@@ -354,7 +354,7 @@ t.test('keeps a key set route of the host', async (t) => {
 })
 
 // covers ASVS-8.4.1
-t.test('isolates two plugins in children with prefixes', async (t) => {
+t.test('gives two plugins in children with prefixes separate keys', async (t) => {
   const app = newApp(t)
   for (const tenant of ['one', 'two']) {
     await app.register(
@@ -406,7 +406,7 @@ t.test('follows the router of the host for a trailing slash', async (t) => {
   }
 })
 
-t.test('has no route for features that the user store lacks', async (t) => {
+t.test('has no route for features that the user store or the options lack', async (t) => {
   const { findById, findByUsername, create, setPasswordHash, setEmailVerified, update } = memoryUserStore()
   const find = { findById, findByUsername }
   const routes = [

@@ -277,7 +277,7 @@ t.test('refuses an invalid code with the reason, and logs the error once', async
   })
 })
 
-t.test('FED-16 rejects a callback for a connection or a user disabled since the start', async (t) => {
+t.test('FED-16 rejects a disabled connection or user, and a new user when registration is closed', async (t) => {
   let on = true
   const off = await connectApp(t, { connection: { enabled: () => on } })
   const { state } = await off.start()

@@ -107,7 +107,7 @@ t.test('FED-15 links only from its own form, after a fresh sign-in', async (t) =
   t.strictSame(await test.users.listIdentities(test.sub), [])
 })
 
-t.test('leads to the confirm page unless the sign-in has another return_to than the connection', async (t) => {
+t.test('redirects a password sign-in to the confirm page, unless its return_to differs', async (t) => {
   const test = await waiting(t)
   t.equal((await logIn(test, 'ann@example.com', '?return_to=/elsewhere')).headers.location, '/elsewhere')
   t.equal((await logIn(test, 'ann@example.com', '?return_to=%2Fcart')).headers.location, CONFIRM)

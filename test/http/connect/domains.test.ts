@@ -64,7 +64,7 @@ t.test('FED-24 leads an address of the domain to its connection before any user 
   )
 })
 
-t.test('FED-24 enforce: rejects passwords for accounts of the domain on every route', async (t) => {
+t.test('FED-24 enforce: rejects passwords for accounts of the domain at sign-in, reset and sign-up', async (t) => {
   const users = memoryUserStore()
   const test = await connectApp(t, { users, connection: { ...DOMAIN, enforce: true } })
   const open = await connectApp(t, { users: memoryUserStore() })

@@ -138,7 +138,7 @@ for (const username of [WORK, HOME, 'ann'])
         )
       }
 
-t.test('rejects a passkey and an email code for an account that Acme manages', async (t) => {
+t.test('rejects a passkey for an account that has an address of a domain that Acme manages', async (t) => {
   const test = await scene(t, { username: 'ann', email: HOME, links: [linkTo('acme')] })
   const { app, ann } = test
   const soft = softPasskey({ origin: ISSUER })

@@ -87,7 +87,7 @@ t.test('names a deleted connection by its id, and shows null for a missing addre
 })
 
 // covers FED-13
-t.test('removes a link only within five minutes of a sign-in', async (t) => {
+t.test('rejects the removal of a link more than five minutes after the sign-in', async (t) => {
   const test = await scene(t)
   const { access_token: token } = await signIn(test.app, 'ann@example.com')
   test.clock.step(300_000)
@@ -263,7 +263,7 @@ t.test('answers 503 where the provider of the account to connect is down', async
   t.match((await browser.submit(action)).statusCode, 200)
 })
 
-t.test('ignores a form that was shown to another user', async (t) => {
+t.test('ignores a form that was shown in another session', async (t) => {
   const test = await scene(t)
   const action = formAction((await (await browserOf(test)).get(PAGE)).body)
   const other = await browserOf(test)

@@ -456,7 +456,7 @@ t.test('lists the grant in the metadata if audiences are set, and rejects it oth
 })
 
 // covers FED-25
-t.test('decides as the callback does, and keeps the user out of the error', async (t) => {
+t.test('applies the account and linking rules of the callback, and names no user in the error', async (t) => {
   const users = memoryUserStore()
   const test = await exchangeApp(t, { users })
   const { sub } = await signUp(test.app, 'ann@example.com')
@@ -635,7 +635,7 @@ t.test('answers 503 while the state store is down, and accepts the token afterwa
   t.equal((await test.exchange(token)).status, 200)
 })
 
-t.test('leaves the password of the account unchanged', async (t) => {
+t.test('leaves the password of another user unchanged', async (t) => {
   const test = await exchangeApp(t)
   await signUp(test.app, 'bob@example.com')
   t.equal((await test.exchange(test.idToken({ sub: 'person-2' }))).status, 200)

@@ -10,7 +10,7 @@ type Ways = 'by the person' | 'by the host' | 'by a reset' | 'nothing'
 
 // covers SU-10
 for (const way of ['by the person', 'by the host', 'by a reset', 'nothing'] satisfies Ways[]) {
-  t.test(`ends or lowers sessions and tokens that rest on a factor after its removal ${way}`, async (t) => {
+  t.test(`ends or lowers the sessions and tokens of a factor only when it is removed: ${way}`, async (t) => {
     const subject = await factorApp(
       t,
       { keys: KEYS, clients: CLIENTS },

@@ -213,7 +213,7 @@ t.test('rejects a missing, wrong or oversized part of a new credential, and stor
   t.equal((await add(subject, token, given)).statusCode, 201)
 })
 
-t.test('adds passkeys up to maxPerUser, each once, and answers 503 during an outage', async (t) => {
+t.test('adds passkeys up to maxPerUser, and answers 503 during an outage of the factor store', async (t) => {
   const subject = await passkeyApp(t, { passkeys: { maxPerUser: 2 } })
   const strong = await strongTokenOf(subject)
   for (const method of ['findFactors', 'claimHandle'] as Array<keyof FactorStore>) {

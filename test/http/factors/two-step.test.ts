@@ -166,7 +166,7 @@ t.test(
   }
 )
 
-t.test('removes a passkey whose addition lost its answer, without a message', async (t) => {
+t.test('removes a passkey whose addition lost its answer, without an event', async (t) => {
   const subject = await factorApp(t, {}, { enrolled: false })
   const { app, store, sub } = subject
   const { access_token: token } = await signIn(app)

@@ -37,7 +37,7 @@ t.test('RL rejects an attempt over the limit with 429, Retry-After and an event,
 })
 
 // covers H15
-t.test('logs the rule that rejects once a minute, and the option to change', async (t) => {
+t.test('logs the rule that rejects once a minute, with its limit', async (t) => {
   const { statuses, clock, told } = await limitedApp(t, {
     login: { ...LOGIN, windowMs: 10 * MINUTE },
     account: { max: 1 }
@@ -227,7 +227,7 @@ t.test('gives an IPv6 /48 twenty times the allowance of a /64 under login', asyn
 })
 
 // covers RL-30 A17
-t.test('counts no network for a counted key or a bypassed address', async (t) => {
+t.test('counts no /48 when the host sets the key or bypasses the address', async (t) => {
   for (const limits of [
     { key: (request: FastifyRequest) => String(request.headers['x-tenant']) },
     { bypass: ['2001:db8::/32'] }
