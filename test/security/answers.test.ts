@@ -478,7 +478,7 @@ t.test('keeps request values from forging log lines', async (t) => {
 })
 
 // covers ASVS-16.3.2 ASVS-16.3.3
-t.test('logs refused tokens and replays', async (t) => {
+t.test('logs a refused token without its value, and emits an event for a replay', async (t) => {
   const lines: string[] = []
   const stream = new Writable({
     write(chunk: Buffer, _encoding, done) {
@@ -520,7 +520,7 @@ t.test('logs refused tokens and replays', async (t) => {
 })
 
 // covers ASVS-6.3.2 ASVS-13.3.1
-t.test('starts with no user, no client and no key other than its own', async (t) => {
+t.test('starts without users, and publishes only the public parts of its own keys', async (t) => {
   const one = await testApp()
   const other = await testApp()
   t.teardown(one.close)
@@ -573,7 +573,7 @@ t.test('does not expire passwords, and stores no password hints', async (t) => {
 })
 
 // covers ASVS-12.2.1 ASVS-11.6.1 POL-issuer
-t.test('requires an https issuer, except on localhost', async (t) => {
+t.test('stops the start for an issuer without https, or with a query or a fragment', async (t) => {
   for (const issuer of [
     'http://auth.example.com',
     'http://10.0.0.1',

@@ -130,7 +130,7 @@ t.test('takes the subject from the store, never from a request', async (t) => {
 })
 
 // covers ASVS-8.2.1 ASVS-8.3.1
-t.test('refuses every route to callers without an access token or the right user', async (t) => {
+t.test('refuses account and host routes to callers without an access token, the right user or the scope', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   await signUp(app, 'ann')
@@ -173,7 +173,7 @@ t.test('refuses every route to callers without an access token or the right user
 })
 
 // covers ADV-CVE-2026-9798 ASVS-7.4.2 ASVS-6.3.4
-t.test('refuses a disabled account at every endpoint', async (t) => {
+t.test('refuses a disabled account at the sign-in, the refresh, the reset and the account endpoints', async (t) => {
   let disabled = false
   const hash = await fastHasher().hash(PASSWORD, { memoryCost: 19456, timeCost: 2, parallelism: 1 })
   const store = memoryUserStore([{ id: '1', username: 'ann@example.com', passwordHash: hash }])

@@ -156,7 +156,7 @@ t.test('loads only the own stylesheet and script on every page', async (t) => {
 })
 
 // covers ASVS-6.2.6
-t.test('hides the password field on every page by default', async (t) => {
+t.test('masks every password field, and fills none in', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   let fields = 0

@@ -68,7 +68,7 @@ function checked(reply: LightMyRequestResponse, what: string): Element {
 }
 
 // covers ASVS-1.2.1
-t.test('escapes hostile parameters on every page', async (t) => {
+t.test('escapes hostile parameters on the sign-in, sign-up and forgotten password pages', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app } = subject
@@ -320,7 +320,7 @@ t.test(
 )
 
 // covers ASVS-3.7.2
-t.test('redirects to the own origin only after sign-in, whatever return_to contains', async (t) => {
+t.test('redirects only to its own origin after a sign-in, whatever return_to contains', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const evil = [
@@ -374,7 +374,7 @@ t.test('redirects to the own origin only after sign-in, whatever return_to conta
 })
 
 // covers OIDF-oidcc-rp-initiated-logout-bad-post-logout-redirect-uri ASVS-10.6.2
-t.test('redirects to registered addresses only after sign-out', async (t) => {
+t.test('rejects a sign-out with an unregistered return address, and keeps the session', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   await authorizeAs(subject.browser, authorizePath())

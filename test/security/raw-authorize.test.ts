@@ -312,7 +312,7 @@ t.test('takes no userinfo access token from the query', async (t) => {
 })
 
 // covers R6749-4.1.2
-t.test('lets no request parameter become a response header', async (t) => {
+t.test('lets no state parameter become a response header', async (t) => {
   const subject = await listening(t)
   for (const state of [
     'a%0d%0aSet-Cookie:%20x=y',

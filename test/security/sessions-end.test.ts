@@ -82,7 +82,7 @@ t.test('rejects the session cookie, codes and tokens of a session after sign-out
 })
 
 // covers ASVS-7.4.2 ADV-GHSA-2vg6-77g8-24mp
-t.test('refuses every credential of a disabled or deleted user at once', async (t) => {
+t.test('refuses the session, password, code and tokens of a disabled or deleted user at once', async (t) => {
   for (const how of ['disabled', 'deleted'] as const) {
     const inner = memoryUserStore()
     const gone = new Set<string>()
