@@ -135,7 +135,7 @@ t.test('ends the browser session at the server when signing out', async (t) => {
 })
 
 // covers ASVS-3.5.1
-t.test('rejects other sites that read or end the session', async (t) => {
+t.test('refuses requests of other sites to read or end the session', async (t) => {
   const { provider, page } = await signedIn(t)
   const evil = await chromium.newPage(t, { allow: [FAILED, /CORS policy/, /ERR_FAILED/] })
   await evil.context().addCookies(await page.context().cookies())

@@ -130,7 +130,7 @@ t.test('accepts an answer as a URL in another tab, also of two parallel sign-ins
   t.equal(other.url(), `${app.origin}/callback`)
 })
 
-t.test('rejects a tampered state, a foreign state and a used code', async (t) => {
+t.test('rejects a tampered state, a code without a transaction and a used answer', async (t) => {
   const subject = await clientSubject(t, { script: 'globalThis.started = true' })
   const { app, provider } = subject
   const page = await chromium.newPage(t)

@@ -240,7 +240,7 @@ t.test('sends one sign-out for two parallel calls', async (t) => {
 })
 
 // covers D1
-t.test('sends `prompt=login` from open tabs after a local sign-out', async (t) => {
+t.test('sends `prompt=login` from the open tab after a local sign-out', async (t) => {
   const { app, page, prompts } = await signedIn(t)
   await app.leave(page, 'auth.logout({ returnTo: false })')
   await page.waitForURL(isSignInPage)

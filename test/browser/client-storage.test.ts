@@ -9,7 +9,7 @@ import { withChromium } from './support/chromium.ts'
 const chromium = await withChromium(t)
 const stored = 'JSON.stringify([{ ...localStorage }, { ...sessionStorage }])'
 
-t.test('memory: shares the session between open tabs, writes nothing, and ends with the last tab', async (t) => {
+t.test('memory: shares the session between open tabs until the sign-out, and writes nothing', async (t) => {
   const subject = await clientSubject(t, { client: "{ storage: 'memory' }" })
   const { app, provider } = subject
   const page = await chromium.newPage(t)

@@ -47,7 +47,7 @@ const lines = async (page: Page): Promise<string[]> =>
       "[...children].slice(1).map(({ textContent }) => textContent).join(' '))"
   )
 
-t.test('shows every captured mail in development, and to no other host', async (t) => {
+t.test('shows captured mails at the host name of the issuer, and at no other', async (t) => {
   const page = await chromium.newPage(t, { locale: 'en', viewport: DESKTOP, allow: [/status of 404/] })
   await page.goto(`${origin}/dev/mails`)
   t.match(await page.locator('main').innerText(), /No mail yet/)
@@ -76,7 +76,7 @@ t.test('shows every captured mail in development, and to no other host', async (
   t.equal((await fetch(`http://127.0.0.1:${port}/dev/mails`)).status, 404, 'a name that is not the issuer\u2019s')
 })
 
-t.test('runs all demos from the start page', async (t) => {
+t.test('opens the demos from the start page, and runs the demo app', async (t) => {
   const page = await chromium.newPage(t, {
     locale: 'en',
     viewport: DESKTOP,

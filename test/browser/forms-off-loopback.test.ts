@@ -12,7 +12,7 @@ const ANN = 'ann@mail.example'
 
 for (const host of ['localhost', 'box.test']) {
   // covers ASVS-3.5.1
-  t.test(`accepts every form and account request at http://${host}`, async (t) => {
+  t.test(`accepts forms and account requests at http://${host}`, async (t) => {
     const provider = await startProvider(t, {
       host,
       allowInsecureIssuer: true,

@@ -88,7 +88,7 @@ t.test('shows readable text in every email, light and dark', async (t) => {
   )
 })
 
-t.test('shows readable text with any accent colour', async (t) => {
+t.test('shows readable text with any accent color', async (t) => {
   for (const accentColor of ['#000000', '#ffffff', '#ffcc00', '#777777', '#0f1115', '#ff00ff']) {
     await checkColors(
       t,

@@ -45,7 +45,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal(await userAt(page, provider), registered?.payload.userId)
     })
 
-    t.test('leads home after a direct sign-up, and keeps the authorization request on the sign-in page', async (t) => {
+    t.test('leads home after a direct sign-up, and keeps the authorization request from page to page', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)
       await page.goto(`${provider.origin}/auth/signup`)
@@ -131,7 +131,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal((await provider.app.inject('/auth/login')).body.includes('value="ann"'), false)
     })
 
-    t.test('gives the same answer for an unknown username', async (t) => {
+    t.test('gives the same answer to a forgotten password of an unknown username', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)
       const seen: string[] = []

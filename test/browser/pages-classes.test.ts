@@ -184,7 +184,7 @@ t.test('moves no control of the sign-in pages when a late script arrives', async
   t.same(found, [])
 })
 
-t.test('draws a wrong field differently from a right one in forced colours', async (t) => {
+t.test('draws a wrong field differently from a right one in forced colors', async (t) => {
   const page = await chromium.newPage(t, { viewport: PHONE, locale: 'en' })
   await page.emulateMedia({ forcedColors: 'active' })
   await page.goto(`${provider.origin}/auth/login`)

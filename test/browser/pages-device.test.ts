@@ -41,7 +41,7 @@ for (const { name, options } of WITH_AND_WITHOUT) {
   })
 }
 
-t.test('connects a device with the keyboard alone', async (t) => {
+t.test('denies a device with the keyboard alone, and reports a malformed code', async (t) => {
   const provider = await startProvider(t, { deviceGrant: true })
   const page = await newPage(t, { locale: 'en' })
   const { device_code, user_code } = await askForDevice(provider)

@@ -172,7 +172,7 @@ const UNSEEN = `(() => {
   return unseen
 })()`
 
-t.test('shows fields, buttons, links and the focus of every page in forced colours', async (t) => {
+t.test('shows fields, buttons, links and the focus of every page in forced colors', async (t) => {
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ forcedColors: 'active', colorScheme })
     for (const [name, state] of states) {

@@ -54,7 +54,7 @@ for (const { name, options } of WITH_AND_WITHOUT) {
       t.equal(page.url(), `${provider.origin}/cart?item=2`)
     })
 
-    t.test('prompt=login asks a signed-in user again and begins a new session', async (t) => {
+    t.test('prompt=login asks a signed-in user again and replaces the session cookie', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl())

@@ -5,7 +5,7 @@ import { startProvider } from './support/provider.ts'
 
 const chromium = await withChromium(t)
 
-t.test('prefers ui_locales of the client to the browser language on every page', async (t) => {
+t.test('prefers ui_locales of the client to the browser language on the sign-in and consent pages', async (t) => {
   const provider = await startProvider(t)
   const page = await chromium.newPage(t, { locale: 'de' })
   await page.goto(provider.authorizeUrl({ client_id: 'third', ui_locales: 'ja fr' }))
