@@ -148,7 +148,7 @@ t.test('runs from sign-up to sign-out, also across kill -9', async (t) => {
   t.equal(await third.kill('SIGTERM'), 0, 'SIGTERM stops it gracefully')
 })
 
-t.test('serves every page and both clients without JavaScript, also across kill -9', async (t) => {
+t.test('serves its pages and both clients without JavaScript, also across kill -9', async (t) => {
   // Another issuer needs its own state.
   rmSync(join(cwd, 'data'), { recursive: true })
   const port = await freePort()
