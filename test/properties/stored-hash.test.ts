@@ -172,7 +172,7 @@ const BOUNDS = {
 }
 
 property(
-  'P8 runs a stored hash only within the limits, and refuses others without quoting them',
+  'P8 accepts a stored hash only within the limits, and refuses others without quoting them',
   [fc.oneof({ arbitrary: hash, weight: 4 }, almost(hash, [...WORDS, PASSWORD]), wordsOf([...WORDS, PASSWORD]))],
   {
     examples: [
