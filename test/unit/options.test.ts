@@ -728,7 +728,7 @@ t.test('explains the fix for an uncalled store factory and for a nearly right va
   for (const [options, message] of rows) t.match(messageOf({ issuer: ISSUER, users, ...options }), message)
 })
 
-t.test('accepts true or a client as redis', async (t) => {
+t.test('accepts true, undefined or a client as redis, and rejects any other value', async (t) => {
   for (const redis of [
     true,
     undefined,
@@ -748,7 +748,7 @@ t.test('accepts true or a client as redis', async (t) => {
   }
 })
 
-t.test('reports missing options as such', async (t) => {
+t.test('reports options that are missing or no object', async (t) => {
   for (const [options, got] of [
     [undefined, 'nothing'],
     [null, 'null'],

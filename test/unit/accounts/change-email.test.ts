@@ -66,7 +66,7 @@ t.test('keeps a username that is not an email address', async (t) => {
   t.same(addressesOf(await w.store.findById(user.id)), ['ada', NEW, true])
 })
 
-t.test('normalises the new address like a username, and rejects an invalid one', async (t) => {
+t.test('normalizes the new address like a username, and rejects an invalid one', async (t) => {
   const w = await world()
   const user = await w.addUser()
   await ask(w, user, 'ADA@NEW.example')

@@ -9,7 +9,7 @@ import { INVALID_LINK, NEXT_PASSWORD, origin, outcomeOf, PASSWORD, world, WRONG_
 
 const ada = { username: 'ada@example.com', password: PASSWORD, fields: {}, origin }
 
-t.test('creates a user with a normalised username', async (t) => {
+t.test('creates a user with a normalized username', async (t) => {
   const w = await world()
   const result = await register({ ...ada, username: 'Ada@Example.COM', fields: { name: 'Ada' } }, w.deps)
   if (result.user === null) return t.fail('pending')
@@ -112,7 +112,7 @@ t.test('names the field and the reason when it rejects a registration', async (t
   })
 })
 
-t.test('normalises the email field like a username', async (t) => {
+t.test('normalizes the email field like a username', async (t) => {
   const w = await world()
   const result = await register({ ...ada, username: 'ada', fields: { email: 'Ada@Bücher.example' } }, w.deps)
   t.match(result, { user: { username: 'ada', email: 'ada@xn--bcher-kva.example' } })

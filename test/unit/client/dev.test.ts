@@ -50,7 +50,7 @@ t.test('uses http for a loopback host without a scheme, and https for any other 
     t.equal(issuerOf(domain), issuer, domain)
 })
 
-t.test('rejects calls outside https and localhost', async (t) => {
+t.test('rejects sign-in and sign-out outside a secure context', async (t) => {
   t.intercept(globalThis, 'isSecureContext' as keyof typeof globalThis, { value: false })
   const client = createAuthClient(good)
   const insecure = { error: 'insecure_context', retryable: false } as unknown as Error

@@ -53,7 +53,7 @@ t.test('GitHub', async (t) => {
   })
 
   // covers FED-8
-  await t.test('ignores any other address', async (t) => {
+  await t.test('ignores an address that is not both primary and verified', async (t) => {
     const none: unknown[] = [
       [],
       [{ email: 'ann@example.com', primary: true, verified: false }],

@@ -12,7 +12,7 @@ import {
 } from '../../../lib/limits/attempt.ts'
 
 // covers RL-8
-t.test('normalises each spelling of an IP address to one form', async (t) => {
+t.test('normalizes each spelling of an IP address to one form', async (t) => {
   const cases: Array<[string | undefined, string | null]> = [
     ['192.0.2.1', '192.0.2.1'],
     ['::ffff:192.0.2.1', '192.0.2.1'],

@@ -10,7 +10,7 @@ const idOf = (token: string | undefined, account: string, key = KEY): string | n
   verifyDevice(key, token, account)?.deviceId ?? null
 
 // covers RL-24
-t.test('recognises a browser only for the account of its token', async (t) => {
+t.test('recognizes a browser only for the account of its token', async (t) => {
   const token = extendDevice(KEY, undefined, ANN, ID)
   t.equal(idOf(token, 'ann'), ID)
   t.equal(idOf(token, 'bob'), null, 'not for another account')
@@ -56,7 +56,7 @@ t.test('replaces a malformed token', async (t) => {
 })
 
 // covers A9
-t.test('recognises a device only for the password of its sign-in', async (t) => {
+t.test('recognizes a device only for the password of its sign-in', async (t) => {
   const token = extendDevice(KEY, undefined, ANN, ID)
   t.equal(verifyDevice(KEY, token, 'ann')?.isCurrent('hash-1'), true)
   t.equal(verifyDevice(KEY, token, 'ann')?.isCurrent('hash-2'), false)

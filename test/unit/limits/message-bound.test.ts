@@ -25,7 +25,7 @@ function bound(
 const LIMITS = [{ rule: 'passwordReset', key: messageKey(['reset', 'u1']), windowMs: 300_000, max: 1 }]
 
 // covers A11
-t.test('sends one message to a user in five minutes', async (t) => {
+t.test('counts one message per user in five minutes, and sends none over that limit', async (t) => {
   const first = bound(RULE)
   t.equal(
     await first.send(async () => {

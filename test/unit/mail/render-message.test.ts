@@ -546,7 +546,7 @@ t.test('truncates a huge username or title', async (t) => {
   t.ok(renderMessage(named('x\u0301'.repeat(1e6))).html.length < 12_000)
 })
 
-t.test('accepts only http: and https: URLs, and normalises them like a browser', async (t) => {
+t.test('accepts only http: and https: URLs, and normalizes them like a browser', async (t) => {
   for (const url of [
     'javascript:alert(1)',
     'JaVaScRiPt:alert(1)',
@@ -594,7 +594,7 @@ t.test('accepts only http: and https: URLs, and normalises them like a browser',
   )
 })
 
-t.test('rejects a wrong option or message without quoting secret values', async (t) => {
+t.test('rejects a wrong option, kind or time with an error that names it', async (t) => {
   for (const accentColor of [
     'red',
     '#fff',
@@ -661,7 +661,7 @@ t.test('shows the logo for the color scheme, with the given height and alt text'
   t.end()
 })
 
-t.test('names the account in every mail, but no name to an unconfirmed address that could mislead', async (t) => {
+t.test('names the account in every mail, except a misleading name in a mail to an unconfirmed address', async (t) => {
   const shown = (message: Message): string | undefined => /Account: (.*)/.exec(renderMessage(message).text)?.[1]
   const kinds: MessageKind[] = ['password_reset', 'already_registered', 'password_changed', 'new_sign_in']
   for (const kind of kinds) t.equal(shown({ ...named('ann'), kind } as Message), 'ann', kind)

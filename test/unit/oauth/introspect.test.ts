@@ -81,7 +81,7 @@ t.test('describes the access token of a client itself', async (t) => {
 })
 
 // covers R7662-4 ADV-CVE-2026-37979
-t.test('shows each caller its own tokens only', async (t) => {
+t.test('shows an access token only to its client and audience, and a refresh token only to its client', async (t) => {
   // Which callers see an access token that was issued to `owner` for `audience`.
   const cases: Array<[owner: string | null, audience: string | string[], seenBy: string[]]> = [
     [null, ISSUER, ['own']],

@@ -23,7 +23,7 @@ const described = (root: Element, name: string): string[] =>
     .split(' ')
     .map((id) => textOf(all(root, 'p').find(({ attributes }) => attributes.id === id) ?? root).trim())
 
-t.test('asks for one code a page, with one button', async (t) => {
+t.test('asks for one code per page', async (t) => {
   t.same(typed(page('second_factor')), [['code required', 'remember']])
   t.same(typed(page('second_factor', { way: 'recovery_code' })), [['recovery_code required', 'remember']])
   t.same(typed(page('set_up_second_factor', { passkey: null })), [['code required']])
@@ -31,7 +31,7 @@ t.test('asks for one code a page, with one button', async (t) => {
   t.same(typed(page('email_code')), [['code required']])
 })
 
-t.test('lets phones suggest the code, and names its length', async (t) => {
+t.test('lets phones suggest the code, names its length, and shows an error at its field', async (t) => {
   for (const [name, label] of [
     ['second_factor', '6-digit code'],
     ['account_totp', '6-digit code'],
@@ -63,7 +63,7 @@ t.test('shows the error of a wrong recovery code at its field', async (t) => {
   t.match(field(root, 'recovery_code'), { 'aria-invalid': 'true', autofocus: '', autocomplete: 'off' })
 })
 
-t.test('names the object of each button of the security page for screen readers', async (t) => {
+t.test('names the object of each rename and remove button of the security page for screen readers', async (t) => {
   const root = page('account_security')
   const buttons = all(root, 'button').filter(({ attributes }) => ['rename', 'remove'].includes(attributes.value ?? ''))
   t.equal(buttons.length, 4)

@@ -117,7 +117,7 @@ t.test('sends the security headers with every page', async (t) => {
   }
 })
 
-t.test('limits the headers that a route may set', async (t) => {
+t.test('applies the status, the referrer policy, the languages and the client name that a route sets', async (t) => {
   const { app } = appOf(t, {
     settings: { statusCode: 400, secretAddress: true, clientName: 'Acme', uiLocales: ['qaa', 'de-AT'] }
   })
@@ -335,7 +335,7 @@ t.test('keeps changes that render makes to the model inside that call', async (t
   t.match(body, 'photos:write')
 })
 
-t.test('keeps headers that the host has set', async (t) => {
+t.test('extends the Vary header of the host, and overrides its security headers', async (t) => {
   const { app } = appOf(t, {
     before(app) {
       app.addHook('onRequest', async (_request, reply) => {

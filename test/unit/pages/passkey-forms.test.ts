@@ -22,7 +22,7 @@ const BY_PASSKEY = { way: 'passkey', passkey: PASSKEY, rememberSeconds: null } a
 const WRONG = { error: 'invalid_grant', text: 'The passkey was not accepted.', field: 'credential' }
 
 // covers PK-28
-t.test('keeps the passkey script small, and loads it only on pages that ask for a passkey', async (t) => {
+t.test('keeps the passkey script small, and does not load it on a sign-in page without passkeys', async (t) => {
   t.ok(gzipSync(PASSKEY_SCRIPT).length <= 1024, `${gzipSync(PASSKEY_SCRIPT).length} bytes`)
   t.doesNotThrow(() => new Script(PASSKEY_SCRIPT))
   t.same(all(page('login'), 'script').length, 1)
@@ -127,7 +127,7 @@ t.test('lists the passkeys on the security page, and advises adding a second to 
 })
 
 // covers PK-29
-t.test('allows the passkey script and its address only on pages that ask for a passkey', async (t) => {
+t.test('allows the passkey script and its challenge endpoint in the policy only if a page needs them', async (t) => {
   const policy = (passkeys?: { renewUrl: string | null }, own = false): string =>
     contentSecurityPolicy(
       {

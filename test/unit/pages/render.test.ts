@@ -252,7 +252,7 @@ t.test('puts the providers above the form only if the host wants them first', as
   t.equal(submit?.attributes.formaction, undefined, 'Enter presses the button of the form')
 })
 
-t.test('puts the icon, the stylesheet of the host and the colour scheme into the head', async (t) => {
+t.test('puts the icon, the stylesheet of the host and the color scheme into the head', async (t) => {
   const links = (given: Partial<PageModels['login']> = {}) =>
     all(page('login', given), 'link').map(({ attributes: { rel, href } }) => [rel, href])
   t.same(links(), [['stylesheet', '/auth/pages.css?v=1']])
@@ -267,7 +267,7 @@ t.test('puts the icon, the stylesheet of the host and the colour scheme into the
   t.same([scheme('auto'), scheme('light'), scheme('dark')], ['light dark', 'light', 'dark'])
 })
 
-t.test('shows the links of the host and the other languages in the footer', async (t) => {
+t.test("shows the host's links and all languages in the footer", async (t) => {
   for (const name of PAGES)
     t.same(
       [...all(one(page(name), 'footer'), 'a'), ...all(one(page(name), 'footer'), 'button')].map(
@@ -310,7 +310,7 @@ t.test('shows the address of a sent message, and resends the message by a form w
   }
 })
 
-t.test('has a form of its own for the code of a message, as the only primary button', async (t) => {
+t.test('gives the code of a message its own form, and the page one primary button', async (t) => {
   for (const root of [page('check_email', { hasCode: true }), page('account_email', { awaited: 'new@mail.example' })]) {
     t.same(
       all(root, 'input').map(({ attributes: { name, class: look } }) => [name, look]),
@@ -363,7 +363,7 @@ t.test('shows the scope description of the host, marked with its language', asyn
 })
 
 // covers ASVS-6.2.7
-t.test('names fields so that browsers and password managers fill them, with one submit button', async (t) => {
+t.test('names fields so that browsers and password managers fill them, with one primary submit button', async (t) => {
   const table: Array<[PageName, Record<string, string>]> = [
     ['login', { username: 'username', password: 'current-password' }],
     ['signup', { username: 'username', password: 'new-password', email: 'email' }],

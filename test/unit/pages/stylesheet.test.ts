@@ -60,7 +60,7 @@ t.test('keeps the contrast of both themes at WCAG AA', async (t) => {
   }
 })
 
-t.test('keeps every accent colour readable in the light and the dark theme', async (t) => {
+t.test('keeps every accent color readable in the light and the dark theme', async (t) => {
   for (const accent of ACCENTS) {
     t.ok(contrast(textOn(accent), accent) >= 4.5, `text on ${accent}`)
     for (const [name, theme, end] of THEMES) {
@@ -78,7 +78,7 @@ t.test('keeps every accent colour readable in the light and the dark theme', asy
   t.not(accentsOf('#101828', DARK, '#ffffff').button, '#101828', 'a black button on black')
 })
 
-t.test('makes a small stylesheet with the accent colour and without external addresses', async (t) => {
+t.test('makes a small stylesheet with the accent color and without external addresses', async (t) => {
   for (const accent of ACCENTS) {
     const css = stylesheet({ ...PLAIN, accentColor: accent })
     t.ok(gzipSync(css).length <= 6144, `${gzipSync(css).length} bytes, compressed`)

@@ -118,7 +118,7 @@ t.test('uses one word for signing in in Japanese, and addresses all genders in A
   t.match('هل تريد المتابعة؟', /تريد/)
 })
 
-t.test('replaces each known placeholder once', async (t) => {
+t.test('replaces every known placeholder, and none in the inserted values', async (t) => {
   t.equal(format('{a} and {b} and {a}', { a: '$&', b: '{a}' }), '$& and {a} and $&')
   t.equal(format('{a} {toString} {constructor}', {}), '{a} {toString} {constructor}')
 })
@@ -328,7 +328,7 @@ t.test('chooses the language from ui_locales, then from Accept-Language', async 
     t.equal(chooseLocale(uiLocales, header), locale, `${uiLocales.join(' ')} | ${header?.slice(0, 40)}`)
 })
 
-t.test('writes an error in the language of the page', async (t) => {
+t.test('writes an error as a text for the user, without an open placeholder in any language', async (t) => {
   const of = (error: OAuthErrorCode, options: ConstructorParameters<typeof OAuthError>[2] = {}, values = {}): unknown =>
     pageErrorOf(new OAuthError(error, 'For developers.', options), EN, values)
   t.same(of('invalid_grant'), { error: 'invalid_grant', field: null, text: 'The username or password is wrong.' })

@@ -77,7 +77,7 @@ t.test('rejects a password with NUL, although bcrypt repeats its key after one',
     t.equal(await verify(encoded, password), false, JSON.stringify(password))
 })
 
-t.test('does not run an unknown format', async (t) => {
+t.test('reports an unknown or malformed format as unusable', async (t) => {
   for (const encoded of [
     '',
     'x',

@@ -198,7 +198,7 @@ t.test('asks the isBreached hook last, and accepts the password when the hook fa
   })
 })
 
-t.test('DOS-huge-password hashes any well-formed password within the byte limit at sign-in', async (t) => {
+t.test('DOS-huge-password accepts at sign-in only well-formed passwords within the byte limit', async (t) => {
   const { policy } = policyOf({ isBreached: () => true })
   for (const password of ['x', 'password', ada.username, 'x'.repeat(1024), 'a\0b', '\u{1f980}'])
     t.equal(policy.fits(password), true, password.slice(0, 20))

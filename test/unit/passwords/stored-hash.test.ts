@@ -217,7 +217,7 @@ t.test('DOS-stored-hash-bomb limits the length of the salt, the tag and the whol
   t.match(parseStoredHash(pbkdf2Of(800)), { kind: 'unusable', reason: 'hash too long' })
 })
 
-t.test('refuses a malformed hash with a reason that contains nothing of it', async (t) => {
+t.test('refuses a malformed hash with a short reason in plain words', async (t) => {
   const table = [
     '',
     'plain',
@@ -330,7 +330,7 @@ t.test('refuses a malformed hash with a reason that contains nothing of it', asy
 })
 
 // covers ASVS-11.4.2
-t.test('replaces outdated hashes at the next sign-in', async (t) => {
+t.test('reports which hashes are outdated and need a new one', async (t) => {
   const current = { memoryCost: 19456, timeCost: 2, parallelism: 1 }
   const table: Array<[what: string, encoded: string, keyId: string | undefined, expected: boolean]> = [
     ['current', argon2('m=19456,t=2,p=1'), undefined, false],

@@ -231,7 +231,7 @@ t.test('deepFreeze returns plain values as they are and stops at cycles', async 
   t.ok(Object.isFrozen(deepFreeze(circle).inner))
 })
 
-t.test('reports the faulty header or claim of a token to the log', async (t) => {
+t.test('names the faulty header or claim of a token in the detail of the error', async (t) => {
   const header = { alg: 'ES256', typ: 'at+jwt' }
   const detailOf = (work: () => unknown): string | undefined => {
     try {

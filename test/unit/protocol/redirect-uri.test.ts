@@ -278,7 +278,7 @@ const BAD: Array<[uri: string, takes: RegExp]> = [
 ]
 
 // covers ASVS-1.2.2 R9700-2.6 R8252-7.1 ADV-GHSA-86j7-9j95-vpqj
-t.test('accepts registrable URIs', async (t) => {
+t.test('accepts registrable URIs, and refuses any other with the reason', async (t) => {
   for (const uri of [...GOOD_WEB, ...GOOD_PRIVATE, `https://app.example/${'x'.repeat(2028)}`])
     t.equal(checkRegistrableRedirectUri(uri), null, uri)
   for (const [uri, takes] of BAD) {
@@ -362,7 +362,7 @@ t.test('makes form-action sources that cannot add another directive', async (t) 
 })
 
 // covers R8252-8.6
-t.test('recognises URIs that any app on the device could claim', async (t) => {
+t.test('recognizes URIs that any app on the device could claim', async (t) => {
   for (const uri of [...GOOD_WEB, ...GOOD_PRIVATE]) t.equal(isPublicNativeRedirect(uri), !uri.startsWith('https:'), uri)
 })
 

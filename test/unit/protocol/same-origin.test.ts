@@ -46,7 +46,7 @@ t.test('accepts only a form from the own origin', async (t) => {
   t.notOk(isSameOrigin({ origin: 'http://localhost' }, 'http://localhost:3000'))
 })
 
-t.test('recognises requests that a page of another origin caused', async (t) => {
+t.test('recognizes requests that a page of another origin caused', async (t) => {
   const cases: Array<[site: string | undefined, origin: string | undefined, isFromOther: boolean]> = [
     [undefined, undefined, false],
     [undefined, OWN, false],

@@ -3,7 +3,7 @@ import { memoryRecords } from '../../../lib/adapters/memory/record-store.ts'
 import { recordFactorStore } from '../../../lib/records/factor-store.ts'
 import { recordState } from '../../../lib/records/state.ts'
 
-t.test('refuses an incomplete record store at start, and names the missing method', async (t) => {
+t.test('refuses an incomplete record store, and names the missing or mistyped member', async (t) => {
   for (const make of [recordState, recordFactorStore] as Array<(store: never) => unknown>) {
     for (const [store, problem] of [
       [undefined, /takes a RecordStore, and got undefined/],

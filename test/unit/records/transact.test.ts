@@ -30,7 +30,7 @@ t.test('does not refuse a call on the basis of a remembered record', async (t) =
   t.equal((await one.tokens.useToken(at(40))).outcome, 'used', 'it remembers a family that ended at 30')
 })
 
-t.test('lists the families of one moment while another instance ends one and begins another', async (t) => {
+t.test('lists a consistent snapshot of the families while another instance ends one and starts one', async (t) => {
   const store = memoryRecords()
   const other = recordState(store)
   let reads = 0

@@ -183,7 +183,7 @@ t.test('keeps the absolute expiry on a second factor, and ignores the sign-in ti
 })
 
 // covers ASVS-7.4.1
-t.test('neither finds, uses nor renews an ended session', async (t) => {
+t.test('neither finds nor uses an ended session, and reports its end once', async (t) => {
   const { browser, byPassword, sessions, loggedOut, ended } = sessionWorld()
   const { session, cookie } = await browser.start('ann', byPassword(), NEW_BROWSER)
   await browser.use(session, 'app')

@@ -219,7 +219,7 @@ t.test('treats undefined as absent at any depth', async (t) => {
   })
 })
 
-t.test('enables registration for a connection only if the service and the store allow it', async (t) => {
+t.test('derives the registration of a connection from its option, the service and the store', async (t) => {
   const registers = (options: object): boolean | undefined =>
     connectionSettings({ ...base, connections: [google(client)], ...options })[0]?.registration
   t.equal(registers({}), true)

@@ -126,7 +126,7 @@ t.test('requires a secret for a durable factor store, and none for one in memory
   t.equal(refusal({ factors: memoryFactorStore(), secret: undefined }), 'taken')
 })
 
-t.test('converts lifetimes to milliseconds', async (t) => {
+t.test('converts the lifetime of a remembered device to milliseconds', async (t) => {
   const remembered = (rememberDevice: { expiresIn?: number }): number | null | undefined =>
     settingsOf({ ...base, factors, mfa: { rememberDevice } }).shared.factors?.rememberDeviceMs
   t.equal(remembered({ expiresIn: 600 }), 600_000)

@@ -70,7 +70,7 @@ t.test('validates a field as its JSON Schema says', async (t) => {
   }
 })
 
-t.test('refuses a schema with an unsupported keyword, and names its path', async (t) => {
+t.test('refuses an unsupported or malformed schema, and names its path', async (t) => {
   const cases: Array<[schema: unknown, message: RegExp]> = [
     [null, /^Invalid option "fields": got null; it takes an object schema/],
     [{ type: 'array' }, /^Invalid option "fields": .* an object schema/],

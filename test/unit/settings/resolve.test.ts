@@ -430,7 +430,7 @@ t.test('reads options from a class instance, and keeps the objects of the host a
   )
 })
 
-t.test('fills in every default', async (t) => {
+t.test('fills in the documented defaults', async (t) => {
   t.match(settingsOf({ issuer: ISSUER, users }), {
     prefix: '/auth',
     paths: {},
@@ -497,7 +497,7 @@ t.test('fills in every default', async (t) => {
   )
 })
 
-t.test('keeps every given value', async (t) => {
+t.test('keeps the given values, with times in the units of the settings', async (t) => {
   t.match(settingsOf(EVERYTHING), {
     prefix: '/oauth',
     secrets: [SECRET, `${SECRET}2`],

@@ -25,7 +25,7 @@ async function send(app: FastifyInstance, options: InjectOptions): Promise<Answe
 }
 
 // covers R6750-2 OIDF-oidcc-userinfo-get OIDF-oidcc-userinfo-post-header OIDF-oidcc-userinfo-post-body
-t.test('userinfo accepts a token only by GET, in the header of a POST, or in its form', async (t) => {
+t.test('userinfo accepts a token only in the header of a GET or POST, or in the form of a POST', async (t) => {
   const one = await world()
   const { app } = await routes(one, presentedTokens)
   t.teardown(async () => {

@@ -6,7 +6,7 @@ import { openidServer } from '../../support/upstream/openid-server.ts'
 import { flow, refusalOf, signInAt, upstreamOf } from '../../support/upstream/sign-in.ts'
 
 // covers FED-2 FED-3 FED-18 ADV-CVE-2023-31999
-t.test('refuses an answer that does not match the request, without calling the token endpoint', async (t) => {
+t.test('refuses an answer with an error or a mismatch, without calling the token endpoint', async (t) => {
   const server = await openidServer()
   t.teardown(async () => {
     await server.close()

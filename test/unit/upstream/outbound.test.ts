@@ -453,7 +453,7 @@ t.test('refuses metadata of another issuer', async (t) => {
   }
 })
 
-t.test('treats an error in the identify option as a fault of the provider', async (t) => {
+t.test('treats an error or an invalid result of the identify option as a fault of the provider', async (t) => {
   const server = await provider(t)
   for (const identify of [
     () => {
@@ -514,7 +514,7 @@ t.test('reports an error of identify with its stack and without the tokens', asy
   t.notMatch(failed[0]?.stack, /upstream-access-token/)
 })
 
-t.test('sends the service name as user agent in every request, and no cookie', async (t) => {
+t.test('sends fastify-authority as user agent in every request, and no cookie', async (t) => {
   const server = await provider(t)
   const usual = server.routes['GET /keys']
   server.routes['GET /keys'] = async (asked) => ({
