@@ -60,9 +60,9 @@ export const SECTIONS: Record<string, { heading: string; before: string; after: 
       'which also issues a new refresh token. The echo receives and returns the same bytes and does nothing else. ' +
       'oidc-provider and better-auth do the closest equivalent.',
     after:
-      'A successful refresh counts against no limit. ES256 adds the signature. Requests that arrive together take ' +
-      'each step together: on Redis their commands are one write, on PostgreSQL their reads one statement and their ' +
-      'replacements another, on SQLite their commits one transaction. Rows with PostgreSQL include the CPU of its server; oidc-provider keeps everything in memory.'
+      'A successful refresh counts against no limit. ES256 adds the signature. Requests that arrive together share ' +
+      'their work. Redis gets all commands in one write. PostgreSQL gets one statement for all reads and one for all ' +
+      'replacements. SQLite gets one transaction for all commits. Rows with PostgreSQL include the CPU of its server; oidc-provider keeps everything in memory.'
   },
   limits: {
     heading: 'Rate limits',
