@@ -65,11 +65,9 @@ export async function register(
     return { user: null, proof: digest(passwordHash) }
   }
   expectSignIn(user.id, deps)
-  if (deps.users.setEmailVerified !== undefined) {
-    deps.background.run(`verify ${user.id}`, 'an email verification message could not be prepared', async () => {
-      await requestEmailVerification(user, { locale, origin, asker }, deps)
-    })
-  }
+  deps.background.run(`verify ${user.id}`, 'an email verification message could not be prepared', async () => {
+    await requestEmailVerification(user, { locale, origin, asker }, deps)
+  })
   return { user: deps.verifyEmail ? null : user, proof: digest(passwordHash) }
 }
 

@@ -43,14 +43,16 @@ export const canResetPasswords = ({ users, outbox }: Pick<AccountsDeps, 'users' 
 /**
  * Sends the user a reset message on behalf of the host, however recent the last one is.
  *
- * @throws OAuthError `not_found` if there is no such user; `invalid_request` if the user is disabled or there is no
- * `sendMessage`
+ * @throws OAuthError `not_found` if there is no such user; `invalid_request` if the user is disabled or signs in
+ * through a connection alone, or there is no `sendMessage`
  */
 export async function startPasswordReset(userId: string, deps: AccountsDeps): Promise<void> {
   if (deps.outbox === null) throw new OAuthError('invalid_request', 'There is no sendMessage to send the message with.')
   const user = await deps.users.findById(userId)
   if (user === null) throw new OAuthError('not_found', 'There is no such user.')
   if (user.disabled) throw new OAuthError('invalid_request', 'The user is disabled.')
+  if (ownerConnection(user, deps) !== null)
+    throw new OAuthError('invalid_request', 'The user signs in through a connection alone.')
   await sendReset(user, { kind: 'password_reset', locale: undefined, origin: NO_REQUEST }, deps)
   deps.events.emit('password_reset_requested', { userId: user.id }, NO_REQUEST)
 }

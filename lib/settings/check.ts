@@ -74,6 +74,8 @@ function checkStores({ users, state, redis }: AuthorityOptions): void {
       `a State, such as memoryState(), sqliteState(db), redisState(client) or postgresState(db)${stateHint(state)}`
     )
   }
+  for (const method of ['tryWrite', 'sweep'] as const)
+    if (state !== undefined && !hasMethod(state, method)) throw invalid(`state.${method}`, state[method], 'a function')
   if (state?.assertions !== undefined && !hasMethod(state.assertions, 'claim'))
     throw invalid('state.assertions', state.assertions, 'an AssertionStore, which has claim')
   if (redis !== undefined && redis !== true && !isRedisClient(redis))

@@ -79,7 +79,12 @@ t.test('redacts the header of rateLimit.apiKey, with any name and any serializer
     (host) => {
       host.addHook('onRequest', async (request) => {
         request.log.info(
-          { req: { url: request.url, headers: { ...request.headers, 'X-Partner-Key': CANARY } } },
+          {
+            req: {
+              url: request.url,
+              headers: { ...request.headers, 'X-Partner-Key': CANARY, Referer: `https://a.example/?token=${CANARY}` }
+            }
+          },
           'as the host likes'
         )
       })

@@ -144,6 +144,12 @@ t.test('rejects a bad value of every other option', async (t) => {
     [{ state: 'redis' }, 'state', '"redis"', /^a State/],
     [{ state: {} }, 'state', 'an object', /memoryState\(\)/],
     [{ state: { tokens: {}, oneTimeTokens: {} } }, 'state', 'an object', /^a State/],
+    ...['tryWrite', 'sweep'].map((name): Row => [
+      { state: { ...memoryState(), [name]: undefined } },
+      `state.${name}`,
+      'nothing',
+      /^a function/
+    ]),
     [{ state: { tokens: {}, oneTimeTokens: {}, keys: {} } }, 'state', 'an object', /^a State/],
     ...['tokens', 'oneTimeTokens', 'browserSessions', 'consents', 'keys'].map((port): Row => [
       { state: { ...memoryState(), [port]: undefined } },

@@ -165,7 +165,7 @@ function redactHeaders(headers: Record<string, unknown>, secrets: ReadonlySet<st
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => {
       if (secrets.has(name.toLowerCase())) return [name, HIDDEN]
-      return [name, URL_HEADERS.includes(name) && typeof value === 'string' ? redactUrl(value) : value]
+      return [name, URL_HEADERS.includes(name.toLowerCase()) && typeof value === 'string' ? redactUrl(value) : value]
     })
   )
 }

@@ -20,7 +20,7 @@ const OF_REQUESTS: OperationErrors = { 400: ['invalid_client', 'invalid_request'
 /** Every error of an operation, by status. */
 export function errorsOf(operation: Operation): OperationErrors {
   const found = new Map<number, Set<OAuthErrorCode>>()
-  for (const part of [operation.declared.errors ?? {}, ofKind(operation)]) {
+  for (const part of [operation.declared.errors ?? {}, ofKind(operation), ofCallers(operation.declared.callers)]) {
     for (const [status, codes] of Object.entries(part))
       found.set(Number(status), new Set([...(found.get(Number(status)) ?? []), ...codesOf(codes)]))
   }
@@ -41,7 +41,6 @@ function ofKind({ method, declared: { callers, fromAnyPage, takes }, isPage }: O
     // A page's address contains an authorization request, which may be invalid.
     ...(isPage ? OF_REQUESTS : hasBody ? { 400: ['invalid_request'] } : {}),
     ...(callers === 'own_page' || (!isSafe && fromAnyPage !== true) ? { 403: ['access_denied'] } : {}),
-    ...ofCallers(callers),
     500: ['server_error'],
     503: ['temporarily_unavailable']
   }
