@@ -26,7 +26,6 @@ export function registrationEndpoint(registered: Registrations, clock: Clock): E
       fromAnyPage: true,
       isProtocol: true,
       cors: 'anyOrigin',
-      bodyLimit: 16_384,
       summary: 'Register a client',
       what:
         'A program registers itself (RFC 7591). Nothing is stored: the id contains the metadata, and equal metadata ' +

@@ -50,7 +50,11 @@ export function registerBodyParsers(
       if (body === '') done(null, undefined)
       else done(new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE(headers['content-type']))
     })
-  if (!forms) return
+  if (forms) addFormParser(child)
+}
+
+/** Reads forms in `child`. */
+export function addFormParser(child: FastifyInstance): void {
   child.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
     try {
       done(null, parseForm(body as string))

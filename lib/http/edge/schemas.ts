@@ -1,5 +1,6 @@
 import type { FastifySchema } from 'fastify'
 import { Type } from '@sinclair/typebox'
+import { BODY_LIMIT } from './body.ts'
 
 /** The part of a route that @fastify/swagger reads, if the host has it. */
 interface RouteDescription extends FastifySchema {
@@ -65,8 +66,8 @@ export const Id = Type.Object({ id: Type.String({ maxLength: 128 }) })
 export const Empty = Type.Null({ description: 'No content' })
 
 export const Username = Type.String({ minLength: 1, maxLength: 254 })
-/** The maximum length of a form, as an upper bound for each field. The code that reads a field has the real limit. */
-const FIELD_LIMIT = 16_384
+/** The upper bound of a field, as of the body. The code that reads a field has the real limit. */
+const FIELD_LIMIT = BODY_LIMIT
 /** An upper bound only. The password policy has the real limit. */
 export const Password = Type.String({ minLength: 1, maxLength: FIELD_LIMIT })
 /** A passkey's answer, as JSON. */

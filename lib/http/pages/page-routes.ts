@@ -2,13 +2,10 @@ import { isLoopbackHost } from '../../protocol/redirect-uri.ts'
 import type { FastifyInstance, FastifyRequest, FastifySchema, onRequestHookHandler } from 'fastify'
 import type { TObject } from '@sinclair/typebox'
 import { OAuthError } from '../../errors.ts'
-import { parseForm, type SentParams } from '../edge/body.ts'
+import { addFormParser, BODY_LIMIT, parseForm, type SentParams } from '../edge/body.ts'
 import { callableBy, type CallersConfig, type Declaration } from '../edge/callers.ts'
 import { noStoreHook } from '../edge/error-reply.ts'
 import { describeRoute } from '../edge/schemas.ts'
-
-/** Maximum length of a posted form, in bytes. */
-const FORM_LIMIT = 16_384
 
 /** A posted form: each field was sent once. It has no prototype, so a field can have any name. */
 export type Form = Readonly<Record<string, string>>
@@ -38,13 +35,7 @@ export function registerFormParser(child: FastifyInstance, tokenPath: string): v
       method === 'POST' && site === undefined && origin === undefined && fastifyAuthority?.isHidden !== true
     done(isProgram && /^application\/json(?:[;\s]|$)/i.test(type) ? new ProgramError(tokenPath) : undefined)
   })
-  child.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
-    try {
-      done(null, parseForm(body as string))
-    } catch (error) {
-      done(error as Error)
-    }
-  })
+  addFormParser(child)
 }
 
 interface FormPost {
@@ -78,7 +69,7 @@ export function postFromAnyPage(
 ): FormPost {
   return {
     ...callableBy('anyone', { fromAnyPage: true, ...declared }),
-    bodyLimit: FORM_LIMIT,
+    bodyLimit: BODY_LIMIT,
     schema: describeRoute(described),
     // The schema is only for the host's API document. The form itself shows errors of its fields.
     validatorCompiler: () => () => true,
