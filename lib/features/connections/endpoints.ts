@@ -107,8 +107,8 @@ export function connectionsPage(child: FastifyInstance, deps: ConnectPageDeps): 
           'Exists if `GET /auth/account` does and there are `connections`.',
         form:
           'Disconnects the account with the id `link`, as `DELETE /auth/connections/:id` does. A session ' +
-          'that began more than five minutes ago needs `current_password`. An account that is not connected ' +
-          'counts as disconnected.'
+          'that began more than five minutes ago needs `current_password`, or with a second factor a new sign-in. ' +
+          'An account that is not connected counts as disconnected.'
       },
       body: Type.Object({ link: Type.Optional(Type.String({ maxLength: 128 })), current_password: PasswordAgain }),
       fields: ['current_password'],

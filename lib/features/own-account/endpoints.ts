@@ -82,8 +82,8 @@ const email = endpoint({
     '`email_change_requested` to the current one. Nothing changes before the link is used. The link is good for 24 ' +
     'hours. A newer link, a new password or another change of the address ends it. An address that is another ' +
     "account's username gets the same answer, and its owner the message `already_registered`. Within five minutes no " +
-    'second link goes to one address.\n\nThe sign-in must be at most five minutes old, or the request must have the ' +
-    '`password`. Exists if the user store has `update` and `sendMessage` is set.',
+    'second link goes to one address.\n\nThe sign-in must be at most five minutes old. A user without a second factor ' +
+    'may send the `password` instead. Exists if the user store has `update` and `sendMessage` is set.',
   body: Type.Object({ email: EmailAddress, password: PasswordAgain }, { additionalProperties: false }),
   answers: { 202: Message },
   errors: {
@@ -136,8 +136,8 @@ const account = endpoint({
     'Removes the account for good. All its sessions, tokens, consents and links end. Then the user store removes the ' +
     'user, and there is the event `account_removed` and a message of that kind. The username is free again. After a ' +
     'failure half-way (503), the same request does the rest, because the sign-in of the request ends last.\n\nThe ' +
-    'sign-in must be at most five minutes old, or the request must have the `password`. With a fresh sign-in the ' +
-    'body is optional. Exists if the user store has `remove`.',
+    'sign-in must be at most five minutes old. A user without a second factor may send the `password` instead. With ' +
+    'a fresh sign-in the body is optional. Exists if the user store has `remove`.',
   body: Removal,
   // Accepts `null`, which Fastify passes for a missing body. With a fresh sign-in no body is needed.
   check() {

@@ -119,7 +119,7 @@ export function emailPage(child: FastifyInstance, deps: PageDeps): void {
           '/auth/email` or `POST /auth/email/resend`.',
         form:
           'Asks for another address as `POST /auth/email` does. A session that began more than five minutes ' +
-          'ago needs `current_password`. `decision=resend` sends the confirmation again, as `POST ' +
+          'ago needs `current_password`, or with a second factor a new sign-in. `decision=resend` sends the confirmation again, as `POST ' +
           '/auth/email/resend` does. With `code`, the code of the message to the new address, confirms that address ' +
           'in the browser and the session that asked for it. `decision=other` begins again.'
       },
@@ -239,7 +239,7 @@ export function removePage(child: FastifyInstance, deps: PageDeps): void {
           '/auth/account` do.',
         form:
           'Deletes the account as `DELETE /auth/account` does. It always needs `current_password`. An ' +
-          'account without a password needs a session of the last five minutes.'
+          'account without a password or with a second factor needs a session of the last five minutes.'
       },
       body: Type.Object({ current_password: PasswordAgain }),
       fields: ['current_password'],
