@@ -48,7 +48,7 @@ export const INDEX = 'i'
 export const GENERATION = 'g'
 export const CONSENTS = 'c'
 export const oneTimeTokenKey = (purpose: string): string => `t:${purpose}`
-export const assertionKey = (digest: string): string => `x:${digest}`
+export const assertionKey = (digest: string): string => `x:${plainName(digest)}`
 export const KEYS = 'k'
 export const OWNER = 'o'
 /** The key of a record that tests whether writes work. */

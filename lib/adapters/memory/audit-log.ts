@@ -5,12 +5,12 @@ import { pageOf, placeAfter } from '../../protocol/audit-place.ts'
 export function memoryAudit(): AuditLog {
   /** Sorted by `byTime`, oldest first. `list` returns the newest first. */
   let entries: AuditEntry[] = []
-  const places = new Set<string>()
+  let places = new Set<string>()
   return {
     kind: 'memory',
     durable: false,
     async append(entry) {
-      const place = `${entry.chain} ${entry.seq}`
+      const place = numberOf(entry)
       if (places.has(place)) throw new Error('The audit log has an entry with this number.')
       places.add(place)
       const last = entries.at(-1)
@@ -41,12 +41,15 @@ export function memoryAudit(): AuditLog {
         entries = entries
           .filter(({ chain, seq }) => seq >= (ends.get(chain) ?? 0))
           .map((entry) => (entry.seq === ends.get(entry.chain) ? prunedEntry(entry) : entry))
+      places = new Set(entries.map(numberOf))
       const addressed = entries.filter(({ at, ip }) => at < addressesBefore && ip !== null).slice(0, limit)
       for (const entry of addressed) entry.ip = null
       return old.length + addressed.length
     }
   }
 }
+
+const numberOf = ({ chain, seq }: AuditEntry): string => `${chain} ${seq}`
 
 type Place = Pick<AuditEntry, 'at' | 'chain' | 'seq'>
 

@@ -82,8 +82,8 @@ const email = endpoint({
     '`email_change_requested` to the current one. Nothing changes before the link is used. The link is good for 24 ' +
     'hours. A newer link, a new password or another change of the address ends it. An address that is another ' +
     "account's username gets the same answer, and its owner the message `already_registered`. Within five minutes no " +
-    'second link goes to one address.\n\nThe sign-in must be at most five minutes old. A user without a second factor ' +
-    'may send the `password` instead. Exists if the user store has `update` and `sendMessage` is set.',
+    'second link goes to one address.\n\nThe sign-in must be at most five minutes old. A user without a second ' +
+    'factor may send the `password` instead. Exists if the user store has `update` and `sendMessage` is set.',
   body: Type.Object({ email: EmailAddress, password: PasswordAgain }, { additionalProperties: false }),
   answers: { 202: Message },
   errors: {

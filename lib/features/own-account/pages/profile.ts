@@ -119,9 +119,10 @@ export function emailPage(child: FastifyInstance, deps: PageDeps): void {
           '/auth/email` or `POST /auth/email/resend`.',
         form:
           'Asks for another address as `POST /auth/email` does. A session that began more than five minutes ' +
-          'ago needs `current_password`, or with a second factor a new sign-in. `decision=resend` sends the confirmation again, as `POST ' +
-          '/auth/email/resend` does. With `code`, the code of the message to the new address, confirms that address ' +
-          'in the browser and the session that asked for it. `decision=other` begins again.'
+          'ago needs `current_password`, or with a second factor a new sign-in. `decision=resend` sends the ' +
+          'confirmation again, as `POST /auth/email/resend` does. With `code`, the code of the message to the new ' +
+          'address, confirms that address in the browser and the session that asked for it. `decision=other` begins ' +
+          'again.'
       },
       body: Type.Object({
         email: Type.Optional(EmailAddress),
