@@ -69,7 +69,7 @@ export type PasswordRefusalReason =
   | 'context_word'
   | 'breached'
 
-/** The reason that a page translates for the reader. It is no part of the wire form. */
+/** The reason that a page translates for the reader. Only `email_not_verified` is also part of the wire form. */
 export type OAuthErrorReason =
   | PasswordRefusalReason
   /** About a field of a form. */

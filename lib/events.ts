@@ -4,7 +4,7 @@ import type { Actor, ClientFailure, Origin } from './events/causes.ts'
 export { NO_REQUEST } from './events/causes.ts'
 export type { Actor, ClientFailure, Origin } from './events/causes.ts'
 
-/** Why a sign-in failed: for the log and for handlers, never for the wire. */
+/** Why a sign-in failed: for the log and for handlers. The client learns only `email_not_verified`. */
 export type LoginFailure =
   | 'unknown_user'
   | 'wrong_password'
@@ -76,8 +76,8 @@ export interface EventFacts {
    */
   factor_added: { userId: string; factorId: string; kind: 'totp' | 'passkey'; sid: string | null }
   /**
-   * `mailbox`: a person proved or disowned the email address, which ends factors from before. `factorId` and `kind` are
-   * `null` if `resetFactors` removed all factors.
+   * `mailbox`: the reader of the mailbox proved or disowned the address, or undid a change by the link in a message.
+   * `factorId` and `kind` are `null` if `resetFactors` removed all factors.
    */
   factor_removed: {
     userId: string
@@ -86,7 +86,10 @@ export interface EventFacts {
     admin?: string
     by: 'user' | 'host' | 'mailbox'
   }
-  /** An authenticator app was disabled after a hundred wrong codes in a row. */
+  /**
+   * An authenticator app was disabled after a hundred wrong codes in a row. A browser in which the user has given a
+   * second factor since their password and factors last changed can still use it.
+   */
   factor_disabled: { userId: string; kind: 'totp' }
   factor_replayed: { userId: string; factorId: string }
   /** The counter of a passkey did not grow, which a copy may cause. `refused`: the sign-in was refused. */
@@ -96,7 +99,10 @@ export interface EventFacts {
   recovery_code_used: { userId: string; left: number }
   /** `sid`: the session in which the user made new codes. */
   recovery_codes_replaced: { userId: string; sid: string }
-  /** This browser is not asked for the second factor any more. `sid`: the session in which the user chose that. */
+  /**
+   * The browser is not asked for the second factor while it is remembered. `sid`: the session in which the user chose
+   * that.
+   */
   device_remembered: { userId: string; sid: string }
   /**
    * A signed-in user proved their identity again. The session continues under a new secret, with `methods` as its
@@ -138,7 +144,8 @@ export interface EventFacts {
   /** A sign-in through this connection now leads to the user. */
   identity_linked: { userId: string; connection: string; by: 'user' | 'host' }
   /**
-   * All causes but `user` and `host` end a link that was made before anybody had proved the address of the account.
+   * All causes but `user` and `host` end links that were made before the last proof of the account's address, or while
+   * nobody had proved it.
    */
   identity_unlinked: {
     userId: string
@@ -186,9 +193,12 @@ export interface EventFacts {
   device_authorized: { userId: string; sid: string; clientId: string; scope: string }
   /** `attempts`: the number of tries that it took. */
   message_sent: { kind: string; userId: string; attempts: number }
-  /** `attempts`: the number of tries. 0: there was no room in the queue. */
+  /**
+   * `attempts`: the number of tries. 0: there was no room in the queue. Of the messages that are dropped in one
+   * overload, only the first has this event.
+   */
   message_failed: { kind: string; userId: string; attempts: number }
-  /** The key is published from now on. `signsFrom`: the time from which it signs, in the form of `time`. */
+  /** The key is published from now on. `signsFrom`: the time from which it signs, as RFC 3339 writes it. */
   key_created: { kid: string; alg: string; signsFrom: string }
   key_retired: { kid: string; alg: string }
   rate_limited: { rule: string; max: number; windowMs: number; retryAfter: number }

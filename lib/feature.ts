@@ -93,7 +93,9 @@ export interface Parts {
 export interface AuthorityCalls {
   /** Returns the id of a user unchanged. @throws TypeError for any other value, such as the user */
   idOf(userId: unknown): string
-  /** @throws TypeError for a value that is no id, OAuthError `invalid_grant` if there is no such user */
+  /**
+   * Finds the user. @throws TypeError for a value that is no id, OAuthError `invalid_grant` if there is no such user
+   */
   existing(userId: string): Promise<User>
   /** Returns the name of the acting admin, if `by` gives one. @throws TypeError for invalid options */
   adminOf(options: { by?: string | undefined } | undefined): string | undefined

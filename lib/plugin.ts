@@ -47,8 +47,8 @@ export interface AuthorityDecorators extends TokenGuards {
    */
   requireUser: Hook
   /**
-   * Makes the guard of an API of this app, which takes tokens for this API alone, and serves its metadata. Adds the API
-   * to `resources` if it is missing there. Call it before the app is ready.
+   * Makes the guard of an API of this app, which accepts only tokens and API keys for this API, and serves the metadata
+   * of the API. Adds the API to `resources` if it is missing there. Call it before the app is ready.
    * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`
    * @see RFC 8707, RFC 9728
    */
@@ -60,8 +60,8 @@ declare module 'fastify' {
   interface FastifyInstance extends AuthorityDecorators {}
   interface FastifyRequest {
     /**
-     * The frozen claims of the verified access token. `null` before a guard ran, and after `authenticateOptional`
-     * without a token.
+     * The frozen claims of the verified access token, API key or browser session. `null` before a guard ran, and after
+     * `authenticateOptional` without a token and without a key.
      */
     auth: AccessTokenClaims
     /** The user signed in in this browser. `null` if nobody is, or before `app.authority.readSession` ran. */

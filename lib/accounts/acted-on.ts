@@ -7,7 +7,7 @@ import type { AccountsDeps } from './deps.ts'
 import type { RequestedAct } from './managed-users.ts'
 import { type AccountSlots, type AuditedAct, slotOf } from './slots.ts'
 
-/** The longest id of a user or an actor. */
+/** Maximum length of the id of a user or an actor, in characters. */
 export const MAX_ID = 255
 /** The number of days for which an invitation works. */
 export const INVITATION_DAYS = 7
@@ -45,7 +45,9 @@ export async function actedOn(
 }
 
 /**
- * Runs an administrator's action on a user between two entries of the audit log. A refusal gets the second entry too.
+ * Finds the user as `actedOn` does, compares the version, and runs an administrator's action on the user between two
+ * entries of the audit log. A refusal gets the second entry too.
+ * @throws OAuthError `changed_meanwhile`; the errors of `actedOn` and of `work`
  */
 export async function auditedOn<Answer>(
   { action, id }: { action: AuditAction; id: string },

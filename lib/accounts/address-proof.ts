@@ -4,8 +4,8 @@ import type { AccountsDeps } from './deps.ts'
 import { addressOf } from './outbox.ts'
 
 /*
- * A message of this service proves an address, and so does a connection that is authoritative for the mailbox. Any
- * other "verified" flag is only the claim of a provider. Before the proof, the account may belong to a person who
+ * A used link or code of a message proves an address, and so does a connection that is authoritative for the mailbox.
+ * Any other "verified" flag is only the claim of a provider. Before the proof, the account may belong to a person who
  * entered another person's address. So each link, passkey and authenticator app that is added before the proof is
  * provisional. The proof ends the provisional ones and no others.
  */

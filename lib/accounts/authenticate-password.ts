@@ -66,7 +66,7 @@ export async function proveByPassword(
       throw new OAuthError('invalid_grant', 'The email address is not confirmed yet.', { reason })
     throw new OAuthError('invalid_grant', 'The username or password is wrong.')
   }
-  // Not after `match_of_a_part`: the hash covers only a part of the typed password, so the rest may be a typo.
+  // After `match_of_a_part` the old hash stays: it covers only a part of the typed password, so the rest may be a typo.
   if (verdict === 'match') replaceOldHash(user, password, deps)
   return { user, factors }
 }
@@ -79,8 +79,8 @@ export async function proveByPassword(
  * A password change writes the new hash first and then revokes the user's families. A family that was committed before
  * that revocation ends with it. For a later family, this function reads the new hash, the old password does not match
  * it, and the sign-in fails. So no family that the old password opened remains, in either order. The same holds for an
- * account that is disabled and then revoked. A changed hash alone is no failure: if a parallel sign-in only replaced a
- * hash of an old format, the new hash still matches the password.
+ * account that is disabled, because its families are revoked after that write. A changed hash alone is no failure: if a
+ * parallel sign-in only replaced a hash of an old format, the new hash still matches the password.
  */
 export async function confirmAuthentic(
   user: User,

@@ -1,7 +1,7 @@
 import { type BoundedQueue, boundedQueue } from '../delivery/bounded-queue.ts'
 import type { Clock } from '../ports/clock.ts'
 
-/** Work that no reply waits for. */
+/** Runs work that no reply waits for. */
 export interface Background {
   /**
    * Starts `work` in a later turn of the event loop. While work with the same `key` waits or runs, drops further work
@@ -100,8 +100,8 @@ export function createBackground({
 }
 
 /**
- * How often `lookLater` checks the outcome. The last check is after 11 seconds, because a store may still write after
- * the 5 seconds that it has for an answer.
+ * How often `lookLater` checks the outcome. A check that rejects does not count. If no check rejects, the last one is
+ * after 11 seconds, because a store may still write after the 5 seconds that it has for an answer.
  */
 const LOOKS = 3
 

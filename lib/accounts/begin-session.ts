@@ -14,7 +14,7 @@ interface SessionDeps {
 /**
  * Begins the browser session of a user who has given a first factor, or lets a feature ask for a further step. Every
  * sign-in in a browser goes through here, so that no kind of sign-in can skip that step. Until the last step, an
- * existing session of the browser goes on.
+ * existing session of the browser goes on. `null`: the first factor no longer holds.
  */
 export async function beginSession(
   first: SignIn,
@@ -34,7 +34,7 @@ export async function beginSession(
 
 /**
  * Commits a session after the last proof, then checks the proofs again (`confirm`). If they no longer hold, revokes the
- * session and returns `null`.
+ * session and returns `null`. If the check fails, revokes the session and rejects.
  */
 export async function commitSession(
   { user, by, connection, methods, clientId, isNew, confirm }: Omit<SignIn, 'factors' | 'identity' | 'writes'>,
@@ -78,8 +78,9 @@ const SPACING_MS = 60 * 60 * 1000
 const subjectOf = (userId: string): string[] => ['new_sign_in', userId]
 
 /**
- * Reports a new session in a browser that had no session of this account before: emits an event, and sends a message at
- * most once an hour. Prepares the message in the background, so that it neither delays nor fails the sign-in.
+ * Reports a new session in a browser that had no session of this account with the present password before: emits an
+ * event, and sends a message at most once an hour. Prepares the message in the background, so that it neither delays
+ * nor fails the sign-in.
  */
 function tellOfNewSignIn(
   { user, session }: { user: User; session: BrowserSession },

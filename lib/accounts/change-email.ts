@@ -102,7 +102,7 @@ export async function checkEmailChange(token: string, deps: AccountsDeps): Promi
   // The link is good only while the account has the address and the password that it had when the link was sent.
   if (!isBoundTo(token, 1, user.passwordHash ?? '') || !(isMade || isBoundTo(token, 0, addressOf(user))))
     throw invalidLink()
-  // A connection may manage the domain only since the link was sent.
+  // A connection may have begun to manage the domain after the link was sent.
   if (!isMade && isManaged(user, address, deps)) throw invalidLink()
   return { user, address, sid, sentAt: record.expiresAt - LIFETIME_MS, isMade }
 }
@@ -110,8 +110,9 @@ export async function checkEmailChange(token: string, deps: AccountsDeps): Promi
 /**
  * Gives the account the new address and marks it as confirmed. If the username is an email address, changes it too.
  * Ends provisional factors and identity links. Older identity links become provisional, so that a password reset from
- * the new mailbox ends them. Ends all open links in messages, and all sign-ins except the one that asked. Sends a
- * notice to the former address. Uses up the link last, so that it works again if a store fails half-way.
+ * the new mailbox ends them. Ends the other open links in messages (not undo links), and all sign-ins except the one
+ * that asked. Sends a notice to the former address. Uses up the link last, so that it works again if a store fails
+ * half-way.
  * @throws OAuthError `invalid_token` with status 400, also if another account has taken the address meanwhile, whose
  * owner then gets a message; `temporarily_unavailable`
  */

@@ -33,10 +33,11 @@ export interface NewPassword {
 export const UNFINISHED_FOR_MS = 60 * 60 * 1000
 
 /**
- * Stores a new password hash and ends everything that the former password opened: sessions and tokens, consents, reset
- * links. Ends sessions and consents twice: before the hash is stored, so that a later failure leaves nobody signed in
- * by the former password, and after it, for sign-ins that began in between. Until the second time has succeeded, the
- * change is unfinished: the function rejects, and `finishNewPassword` does the rest when the caller tries again.
+ * Stores a new password hash and ends everything that the former password opened: sessions and tokens, consents, and
+ * open links for a reset, a change of address or an enrolment. Ends sessions and consents twice: before the hash is
+ * stored, so that a later failure leaves nobody signed in by the former password, and after it, for sign-ins that began
+ * in between. Until the second time has succeeded, the change is unfinished: the function rejects, and
+ * `finishNewPassword` does the rest when the caller tries again.
  * @returns `false` if the stored hash is no longer the one of `user`, and so stays as it is
  */
 export async function setNewPassword(
@@ -174,8 +175,9 @@ interface PasswordChange {
 
 /**
  * Replaces the password of a signed-in user, who gives the current one. Ends all their other sign-ins, their consents,
- * and open reset links. Of parallel changes with the same current password, one succeeds. If a change fails half-way
- * (503), repeating the request finishes it, even if the stored hash is the new one already.
+ * and open links for a reset, a change of address or an enrolment. Of parallel changes with the same current password,
+ * one succeeds. If a change fails half-way (503), repeating the request finishes it, even if the stored hash is the new
+ * one already.
  * @throws OAuthError `invalid_grant` if the current password is wrong, was changed meanwhile, or does not exist (a
  * reset sets a first one); `invalid_password` with the reason; `temporarily_unavailable`
  */

@@ -19,9 +19,9 @@ export type GivenCredential = string | object
 export type PasskeyKind = 'passkey' | 'security_key'
 
 /**
- * The user who sets up a factor: signed in (`sid`), or with a ticket for a first factor, which must still count
- * (`holds`). `isInvited`: a link of the host led the user here. The host vouches for this user, so the address of the
- * account need not be confirmed first.
+ * The user who sets up a factor: signed in (`sid`), or with a `ticket` for a proved first factor. `holds` tells if that
+ * factor is still valid. `isInvited`: a link of the host led the user here. The host vouches for this user, so the
+ * address of the account need not be confirmed first.
  */
 export type Enroller = (
   | { user: User; sid: string }
@@ -44,7 +44,7 @@ export type PasskeyPurpose = { purpose: 'second_factor' } | { purpose: 'reauthen
 export type PasskeyAddition = Enroller &
   MessageCause & { credential: GivenCredential; name: string; turnsOn?: Staying | undefined }
 
-/** The new factor: a passkey or an app. */
+/** The new factor: a passkey, a security key or an authenticator app. */
 export interface FactorAdded {
   factorId: string
   /** The recovery codes that were made with the factor; `null`: none were. */
@@ -72,13 +72,15 @@ export interface Passkeys {
   alone(found: UserFactors): PasskeyFactor[]
   /** The Relying Party ID of the passkeys of this server. Pages also name it in the signals to the browser. */
   rpId: string
-  /** True if a page may propose to create a passkey after a sign-in by password: never if users can create none. */
+  /**
+   * True if a page may propose to create a passkey after a sign-in by password. Always false if users can create none.
+   */
   prompt: boolean
 
   /**
    * Options to create a passkey, for a user whose sign-in is fresh, or who must set up a factor before they are signed
-   * in. Claims the user handle. The answer is accepted for ten minutes, in this sign-in only, and only while the
-   * factors of the user stay the same.
+   * in. Stores a user handle if the user has none. The answer is accepted for ten minutes, in this sign-in only, and
+   * only while the factors of the user stay the same.
    * @throws OAuthError `not_found` if passkeys are not set up here; `access_denied` if the address of the account must
    * be confirmed first
    */
@@ -115,7 +117,10 @@ export interface Passkeys {
 
 /** An authenticator app that is about to be added. Nothing of it is stored. */
 export interface Enrolment {
-  /** The enrolment, sealed for the user and the sign-in that began it. It comes back with the first code. */
+  /**
+   * The enrolment, sealed for the user and the sign-in that began it. The caller of `confirm` gives it back with the
+   * first code.
+   */
   enrolment: string
   /** The key in base32, for users who type it. */
   secret: string
@@ -126,7 +131,7 @@ export interface Enrolment {
 /** The circumstances in which a second factor is given. */
 export interface GivenAt extends MessageCause {
   clientId: string | null
-  /** True if the user has given a second factor in this browser before. */
+  /** True if the user has given a second factor in this browser since their password and factors last changed. */
   isKnown: boolean
 }
 
@@ -155,22 +160,24 @@ export interface Apps {
    */
   start(of: Enroller): Promise<Enrolment>
   /**
-   * Opens a sealed enrolment, for a page that is shown again. `null` if another sign-in began it, or if it is too old.
+   * Opens a sealed enrolment, for a page that is shown again. `null` if another sign-in began it, if it is older than
+   * ten minutes, or if the factors of the user have changed.
    */
   reopen(enrolment: string, of: Enroller): Promise<Enrolment | null>
   /**
    * Stores the app if the code is correct. If the app turns on two-step sign-in, ends all other sign-ins of the user,
    * so that a thief who got in by the password alone is out. `recoveryCodes` of the result is `null` if the user had
    * some already.
-   * @throws OAuthError `invalid_token` (the enrolment), `invalid_code`, `factor_limit`, `temporarily_unavailable`
+   * @throws OAuthError `invalid_token` (the enrolment), `invalid_code`, `factor_limit`, `temporarily_unavailable`;
+   * `access_denied` if the address of the account must be confirmed first
    */
   confirm(given: Confirmation): Promise<FactorAdded>
   /**
    * Adds an app that the user has set up with another system and whose key the host knows. Sends no message and makes
    * no recovery codes. If the app turns on two-step sign-in, ends all sign-ins of the user. `already_added`: the user
    * has an app with this key. Of parallel calls with one key, one adds it.
-   * @throws OAuthError `invalid_request` if the key or the name is not valid, or the app is of another kind;
-   * `invalid_grant` if the user was removed meanwhile; `factor_limit`
+   * @throws OAuthError `invalid_request` if the key or the name is not valid, or if `algorithm`, `digits` or `period`
+   * is not the usual one; `invalid_grant` if the user was removed meanwhile; `factor_limit`
    */
   import(user: User, app: ImportedTotp): Promise<'added' | 'already_added'>
 }

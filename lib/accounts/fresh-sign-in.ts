@@ -29,7 +29,7 @@ const PROOFS = {
 
 export type AccountChange = keyof typeof PROOFS
 
-/** The greatest age of a sign-in for changes that can't be taken back. */
+/** Maximum age of a sign-in that proves the identity of the user for a change of the account. */
 const FRESH_FOR_SECONDS = 300
 
 const isFresh = (since: number, now: number): boolean => now - since <= FRESH_FOR_SECONDS * 1000
@@ -51,10 +51,10 @@ interface FreshSignIn {
 /**
  * Resolves if the user has proved their identity in the last five minutes, or proves it now, as the change requires.
  * For changes for which a stolen session must not be enough. A user with a second factor must have signed in with it,
- * because a password alone is not enough for them. If the change accepts a password, checks a given one even after a
- * fresh sign-in.
- * @throws OAuthError `insufficient_user_authentication` if the sign-in is older; `invalid_grant` if the password is
- * wrong; `temporarily_unavailable`
+ * because a password alone is not enough for them. If the change accepts a password and the user has no second factor,
+ * checks a given password even after a fresh sign-in.
+ * @throws OAuthError `insufficient_user_authentication` if the sign-in is older or lacks the second factor;
+ * `invalid_grant` if the password is wrong; `temporarily_unavailable`
  * @see RFC 9470 §3
  */
 export async function requireProof(

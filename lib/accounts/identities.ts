@@ -51,8 +51,8 @@ export function identityLinked(
 }
 
 /**
- * Revokes the permission at the provider after its link was removed. Runs in the background, so that it can't make the
- * reply fail.
+ * Revokes the permission at the provider after its link was removed, if the link has a stored permission (`sealed`).
+ * Runs in the background, so that it can't make the reply fail.
  */
 export function withdrawGrant(
   link: LinkedIdentity,
@@ -98,7 +98,7 @@ export interface HostLink extends Identity {
 /**
  * Links an identity that the host vouches for.
  * @throws OAuthError `invalid_request` where the user store keeps no links
- * @throws TypeError where a part of the link is no string, or empty
+ * @throws TypeError if `issuer`, `subject` or `connection` is not a string, or is empty
  */
 export async function linkByHost(
   userId: string,

@@ -20,13 +20,13 @@ export interface FirebaseParameters {
 }
 
 /**
- * A hash above these limits would be a denial of service. The limits allow a second of a core or little more (measured
- * with Node.js 20 on a server core of 2.5 GHz), ten times the cost of what other systems export.
+ * A hash above these limits would be a denial of service. The limits allow about one second of CPU time (measured with
+ * Node.js 20 on a server core of 2.5 GHz), ten times the cost of what other systems export.
  */
 const BCRYPT_MAX_COST = 14
 /**
- * `work` is N × r × p, at 0.4 µs each. It takes up to three times that with a large r and a small N, which no known
- * system uses.
+ * `work` is N × r × p, at 0.4 µs each. With a large r and a small N, which no known system uses, a hash takes up to
+ * three times as long.
  */
 const SCRYPT_MAX = { bytes: 256 * 1024 * 1024, r: 32, parallelism: 16, work: 2 ** 21 }
 const FIREBASE_MAX = { n: 16, r: 16 }

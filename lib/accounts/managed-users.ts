@@ -75,7 +75,7 @@ export interface UserChanges {
 /**
  * Manages users, for the support staff of a service. An action that fails half-way leaves the safer state, and
  * repeating it does the rest. A call rejects with `NotSupportedError` if the user store lacks the method that it needs,
- * and with an `OAuthError` `not_found` for an id that nobody has.
+ * and with an `OAuthError` `not_found` for an id that nobody has (`get` resolves to `null`).
  */
 export interface ManagedUsers<Act extends UserAct = UserAct> {
   /**
@@ -117,7 +117,7 @@ export interface ManagedUsers<Act extends UserAct = UserAct> {
   requireReset(id: string, act?: Act): Promise<void>
   /**
    * Sends a link with which the user chooses a password, or signs in through a connection with the same address. It
-   * works once, for 7 days, and replaces the one before. It also confirms the address.
+   * works once, for 7 days, and replaces an earlier invitation. It also confirms the address.
    * @throws OAuthError `conflict` for a user who is disabled, has a password or has no address; `invalid_request`
    * without `sendMessage` or hosted pages
    */

@@ -121,8 +121,8 @@ export async function newConfirmation(
 
 /**
  * Returns the token of the link that the typed code stands for. Uses up the code, but not the token.
- * @throws OAuthError `invalid_code` with one text for every reason. No code exists for a username that another person
- * has, and the error must not reveal that
+ * @throws OAuthError `invalid_code`, with the same text for every reason, because no code exists for a taken username
+ * and the error must not reveal that the name is taken
  */
 export async function tokenForCode(confirming: Confirming, code: string, { codes, clock }: CodesDeps): Promise<string> {
   if (codes === null) throw wrongConfirmation()

@@ -3,32 +3,34 @@ import type { AccountsDeps } from './deps.ts'
 
 /**
  * The event that ends a token. `password`: the account gets a new password. `owner`: the account changes hands, gets
- * another address, or is disabled. `account`: the user is removed. Each event also ends the tokens of those before it.
+ * another address, or is disabled. `account`: the user is removed. Each event also ends the tokens of the events before
+ * it in this order.
  */
 type TokenEnd = 'password' | 'owner' | 'account'
 const ORDER: readonly TokenEnd[] = ['password', 'owner', 'account']
 
 /** The event that ends the tokens of each purpose. `null`: the token belongs to no user. */
 const ENDED_BY: Readonly<Record<OneTimeTokenPurpose, TokenEnd | null>> = {
-  // Sets a password. Bound to the former hash, which is the same before and after if the user has no password.
+  // Sets a password. Bound to the password hash, but a user without a password has the same empty value before and
+  // after.
   password_reset: 'password',
-  // Gives the account to the reader of another mailbox. Bound to the former hash too.
+  // Gives the account to the reader of another mailbox. Bound to the password hash too.
   email_change: 'password',
-  // Lets the next sign-in set up a second factor. Bound to the former hash too.
+  // Lets the next sign-in set up a second factor. Bound to the password hash too.
   enrolment: 'password',
   // Marks a hash whose change is unfinished.
   password_change: 'password',
   // Confirms the address of the user whose mailbox got it. A new user may change the password before.
   verify_email: 'owner',
-  // Sets the first password or links an identity. A link of a user with a password only reports that.
+  // Sets the first password or links an identity. For a user who has a password, the link does nothing but say so.
   invitation: 'owner',
   // Does nothing but report that the invitation was accepted.
   invitation_done: 'account',
-  // Protects the owner of the mailbox from an account of a stranger. The password that it names may stay.
+  // Protects the owner of the mailbox from an account of a stranger, as long as the account has the same password.
   contested_sign_up: 'account',
-  // Each new password replaces or ends it.
+  // Notes the sign-in that outlived the last change of the password. Each later change replaces or removes the note.
   kept_session: 'account',
-  // Gives the account back to the reader of the former mailbox. A thief must not be able to end it.
+  // Gives the account back to the reader of the mailbox that got the link. A thief must not be able to end it.
   factor_undo: 'account',
   email_undo: 'account',
   email_undo_open: 'account',

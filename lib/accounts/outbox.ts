@@ -58,8 +58,8 @@ export interface OutboxDeps {
 }
 
 /**
- * The person asked for these messages, so they are in the language of the request. A stranger may have caused any other
- * message.
+ * These messages are in the language of the request, because the person asked for them. All others are in the user's
+ * own language if it is known, because a stranger may have caused them.
  */
 const IN_LANGUAGE_OF_REQUEST: readonly MessageKind[] = [
   'password_reset',
@@ -91,7 +91,7 @@ const SEND_TIMEOUT_MS = 120_000
 /**
  * Returns the user with the address that messages go to as `email`: the stored email, else the stored username if it is
  * an address. `sendMessage` is called even for a user without an address, because the host may know another way to
- * reach them. An address that a person typed is never used, because two spellings that a store treats as equal may be
+ * reach them. Never returns an address as a person typed it, because two spellings that a store treats as equal may be
  * two mailboxes.
  */
 export function addressed(user: User): User {
@@ -128,8 +128,9 @@ function scrubbed(error: unknown, message: Message): Error {
 
 /**
  * Sends messages in the background: a hook that throws, rejects, hangs or is slow changes neither a reply nor its time.
- * Tries a failed message again after 1, 10 and 60 seconds, then reports it. At most 8 messages are in flight. Messages
- * live in memory: those that are unsent when the process dies are lost, and the user has to ask again.
+ * Tries a failed message again after 1, 10 and 60 seconds, unless it timed out, then reports it. At most 8 messages are
+ * in flight. Messages live in memory: those that are unsent when the process dies are lost, and the user has to ask
+ * again.
  */
 export function createOutbox(
   sendMessage: SendMessage,

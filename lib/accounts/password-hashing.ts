@@ -108,7 +108,7 @@ export function createPasswordHashing(options: PasswordHashingOptions, deps: Pas
     needsRehash: (stored) => needsRehash(parseStoredHash(stored, options.firebase), parameters, currentId),
 
     async check() {
-      // Runs outside the queue, where it would take the place of the first sign-in.
+      // Runs outside the queue, because in the queue it would take the place of the first sign-in.
       await hasher.hash('any', { memoryCost: 8 * parallelism, timeCost: 1, parallelism }, current)
     },
 
@@ -123,8 +123,8 @@ export function createPasswordHashing(options: PasswordHashingOptions, deps: Pas
 /** Each refusal is held back this long, so that clients that retry at once don't flood the server with requests. */
 const HOLD_MS = 750
 /**
- * Clients that are refused together would come back together, so each refusal is held a little longer than the one
- * before.
+ * Clients that are refused together would come back together, so each refusal is held `APART_MS` longer than the one
+ * before. The extra time starts again at 0 when it reaches `SPREAD_MS`.
  */
 const APART_MS = 2
 const SPREAD_MS = 500

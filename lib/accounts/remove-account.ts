@@ -9,7 +9,7 @@ import { addressed, type MessageCause } from './outbox.ts'
 
 interface Removal extends MessageCause {
   user: User
-  /** The sign-in that asks for it; `null`: the host asks. */
+  /** The sign-in that asks for the removal; `null`: the host asks. */
   stays: StayingSignIn | null
   /** The host's administrator, if the host names one. */
   admin?: string | undefined

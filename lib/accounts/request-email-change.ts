@@ -11,8 +11,8 @@ import { isNamedByAddress, readAddress } from './username.ts'
  * Sends a link to the new address, and a notice to the present one. The address changes only when the link is used,
  * within 24 hours. Another request, a new password or another change of the address ends the link. If the address is
  * the username of another account, the owner of that account gets a message instead of the link, and the answer is the
- * same. Sends no second link for the same change within five minutes. All accounts together send one address as many
- * links as the rule `passwordReset` allows. The caller must have proved their identity just now (`requireProof`),
+ * same. Sends no second link for the same change within five minutes. The rule `passwordReset` limits the links that
+ * all accounts together send to one address. The caller must have proved their identity just now (`requireProof`),
  * because the owner of the new address can get the account.
  * @throws OAuthError `invalid_request` if the text is no address or the account's own, or if a connection manages the
  * account or the address

@@ -18,9 +18,10 @@ import { digest, partitionOf } from '../protocol/digest.ts'
 const LIFETIME_MS = 30 * 60 * 1000
 
 /**
- * Sends a reset link to the stored address of the user, if there is one. Always resolves, in a time that reveals
- * nothing: reads the user after the reply, and no failure of a store or of the mail changes the reply. The link works
- * for 30 minutes and replaces an earlier one. Sends no second link within five minutes.
+ * Sends a reset link to the user with this name, unless there is none, the user is disabled, or a connection manages
+ * the account. Always resolves, in a time that reveals nothing: reads the user after the reply, and no failure of a
+ * store or of the mail changes the reply. The link works for 30 minutes and replaces an earlier one. Sends no second
+ * link within five minutes.
  */
 export async function requestPasswordReset(
   { username, locale, ...cause }: Omit<MessageCause, 'locale'> & { username: string; locale?: string | undefined },
@@ -68,8 +69,8 @@ export async function sendFirstPasswordLink(user: User, cause: MessageCause, dep
 }
 
 /**
- * Tells the owner of a username that another person tried to register it. The message contains a reset link, which
- * gives the account to the reader of the mailbox.
+ * Tells the owner of a username that another person tried to register it, or to change their own address to it. The
+ * message contains a reset link, which gives the account to the reader of the mailbox.
  */
 export function sendAlreadyRegistered(username: string, cause: MessageCause, deps: AccountsDeps): void {
   resetInBackground(username, deps, async () => {
@@ -84,7 +85,7 @@ export function sendAlreadyRegistered(username: string, cause: MessageCause, dep
  * Sets a new password by a reset link and ends everything that the former password opened. Signs nobody in. A link sets
  * one password: it is bound to the password hash that it may replace, so that one of parallel calls succeeds. If a
  * later step fails, the link still works, and repeating the request finishes the work.
- * @returns the user as they are now
+ * @returns the user as read before the change, with the present password hash
  * @throws OAuthError `invalid_token` with status 400; `invalid_password` with the reason; `temporarily_unavailable`
  */
 export async function confirmPasswordReset(
@@ -149,7 +150,7 @@ interface ResetMessage extends MessageCause {
 /**
  * Sends a reset link, unless one was sent in the last five minutes and still works: strangers can ask for links at
  * will, and a second link would end the first.
- * @returns `false` if no link was sent
+ * @returns `false` if it sent nothing because of such an earlier link
  */
 export async function sendResetOnce(user: User, message: ResetMessage, deps: AccountsDeps): Promise<boolean> {
   return await deps.messageBound.send(
@@ -179,8 +180,8 @@ async function sendReset(user: User, message: ResetMessage, deps: AccountsDeps):
 }
 
 /**
- * Runs one work at a time per username. Of two works at once, the later message could contain the token that the other
- * has replaced.
+ * Runs one work at a time per username, and drops a second one meanwhile. If both ran, the later message could contain
+ * the token that the other has replaced.
  */
 function resetInBackground(username: string, deps: AccountsDeps, work: () => Promise<void>): void {
   deps.background.run(`reset ${username}`, 'a password reset message could not be prepared', work)

@@ -82,8 +82,8 @@ async function endPasswordForGood(user: User, { users, hashing, random, clock }:
 }
 
 /**
- * Ends all identity links of the user except `link`, and their consents. Ends even the last link, because `link` is
- * stored next. `enforce` keeps other people from signing in meanwhile.
+ * Ends all identity links of the user except `link`, and all consents. Ends even the last link, because `link` is
+ * stored next. Meanwhile the connection's `enforce` keeps other people from signing in.
  */
 async function endOtherLinks(
   user: User,
@@ -104,8 +104,9 @@ interface StoredLink {
    * Set if the person who made the account need not own its address. Then provisional factors, sign-ins, tokens and
    * consents end, except the sign-in `stays`. `by_address`: the identity has the address, and nobody has signed in to
    * the account, so a password from before the proof of the address ends too. `by_sign_in`: the person has also signed
-   * in to the account, and its password stays. `by_owner`: the connection manages the address and takes the account
-   * over; the password has ended before. `null`: the account belongs to the person who links.
+   * in to the account, or accepts an invitation to it, and its password stays. `by_owner`: the connection manages the
+   * address and takes the account over; the password has ended before. `null`: the account belongs to the person who
+   * links.
    */
   contested: 'by_address' | 'by_sign_in' | 'by_owner' | null
   /** Runs after the sign-ins have ended and before the link is stored. */

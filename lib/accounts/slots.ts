@@ -79,7 +79,7 @@ export type Commit = (first: SignIn) => Promise<SessionBegun | StepNeeded | null
 export type WayIn = 'mail' | 'passkey'
 
 /**
- * The factors that end. `provisional`: those from before the mailbox was proved or the account disowned, also API keys.
+ * The factors that end. `provisional`: those that were set up before the address was proved, also API keys.
  * `taken_over`: passkeys, except `keeps`, which was set up in this sign-in. `since`: those that were set up at this
  * time or later. `all`: all second factors.
  */
@@ -203,7 +203,10 @@ export interface AccountSlots {
    * the factor, not the password. `null`: the user has no second factor.
    */
   proof?(user: User): Promise<((signIn: AuthenticationContext) => boolean) | null>
-  /** Ends the factors that `ending` names, and reports each. Idempotent. */
+  /**
+   * Ends the factors that `ending` names. Reports each by an event and a message, but not those of `taken_over`.
+   * Idempotent.
+   */
   end?(user: User, ending: Ending, cause: MessageCause): Promise<void>
   /** The data of the feature about the user, for an export: no secret, and no digest of one. */
   exported?(user: User): Promise<Readonly<Record<string, unknown>>>

@@ -48,7 +48,7 @@ function parseArgon2(encoded: string): StoredHash {
   const timeCost = Number(t1 ?? t2)
   const parallelism = Number(p1 ?? p2)
   if (
-    // A hash above these limits would be a denial of service. Those of other formats are in imported-hash-formats.
+    // A hash above these limits would be a denial of service. The limits of other formats are in imported-hash-formats.
     memoryCost > ARGON2_MAX.memoryCost ||
     timeCost > ARGON2_MAX.timeCost ||
     parallelism > ARGON2_MAX.parallelism ||

@@ -16,7 +16,7 @@ import { ownerConnection } from './ways-in.ts'
 /*
  * The link "That was not me" in a message takes back the first factor of an account, or a change of its address. The
  * thief who made the change may also change the password and add factors. So the link is bound only to the mailbox that
- * it was sent to, and not to these. It works once, within 72 hours.
+ * it was sent to, and not to the password or the factors. It works once, within 72 hours.
  */
 const LIFETIME_MS = 72 * 60 * 60 * 1000
 const PURPOSES = { factor: 'factor_undo', email: 'email_undo' } as const
@@ -106,7 +106,8 @@ export async function checkUndo(token: string, deps: AccountsDeps): Promise<Pend
   const record = live ?? (await oneTimeTokens.find('undo_done', tokenDigest, clock.now()))
   const user = record === null ? null : await users.findById(record.userId)
   if (record === null || !isActive(user)) throw invalidLink()
-  // A connection may manage the domain only since the change. The link must not take the account out of that domain.
+  // A connection may have begun to manage the domain after the change. The link must not take the account out of that
+  // domain.
   const owner = ownerConnection(user, deps)
   if (what === 'email' && owner !== null && ownerConnection(value, deps) !== owner) throw invalidLink()
   if (what === 'email')

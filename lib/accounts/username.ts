@@ -1,6 +1,6 @@
 /**
- * The rules of usernames: one normal form for reading, uniqueness and limits, and the names that a new account may
- * have.
+ * The rules of usernames: one normal form for finding users, uniqueness and rate limits, and the names that a new
+ * account may have.
  * @see RFC 5321 §4.5.3.1, RFC 8265 §3 (why more than case has to be mapped or refused)
  */
 import { domainToASCII, domainToUnicode } from 'node:url'
@@ -36,8 +36,9 @@ function fold(text: string): string | null {
 }
 
 /**
- * The A-label form of an internationalized domain. `null`: not valid. Refuses other ASCII characters than `a-z0-9.-` in
- * it, because `domainToASCII` parses a URL's host and would drop everything after a slash.
+ * The A-label form of an internationalized domain. Returns an ASCII domain unchanged and unchecked. `null`: not valid.
+ * Refuses other ASCII characters than `a-z0-9.-` in it, because `domainToASCII` parses a URL's host and would drop
+ * everything after a slash.
  */
 function asciiDomain(domain: string): string | null {
   if (/^[\x21-\x7e]*$/.test(domain)) return domain
@@ -47,9 +48,9 @@ function asciiDomain(domain: string): string | null {
 }
 
 /**
- * The normal form of a username, for reading, uniqueness and rate limits: NFC, lower case, the domain of an email in
- * ASCII. `null`: not a valid username. Idempotent. Two inputs with one result look the same to a reader. Refuses
- * look-alikes that another system might fold (full width, ligatures, KELVIN SIGN, dotted capital I).
+ * The normal form of a username, for finding users, uniqueness and rate limits: NFC, lower case, the domain of an email
+ * in ASCII. `null`: not a valid username. Idempotent. Two inputs with the same result look the same to a person.
+ * Refuses look-alikes that another system might fold (full width, ligatures, KELVIN SIGN, dotted capital I).
  */
 export function normalizeUsername(input: string): string | null {
   // The length first, so that nothing below runs on a megabyte.
@@ -111,7 +112,7 @@ export function isNamedByAddress({ username }: { username: string }): boolean {
   return isEmail(username)
 }
 
-/** Normalizes an email address. @throws OAuthError `invalid_request` if the value is none */
+/** Normalizes an email address. @throws OAuthError `invalid_request` if the value is not an email address */
 export function readAddress(value: unknown): string {
   const normalized = typeof value === 'string' ? normalizeUsername(value) : null
   const address = normalized === null ? null : emailOf(normalized)

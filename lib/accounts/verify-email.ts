@@ -206,7 +206,8 @@ export async function requestVerificationAgain(
 
 /**
  * Sends the confirmation message to a known user again, or a reset link if the account is contested. `false`: no
- * message, because one was sent less than five minutes ago. Sends nothing to a confirmed account, and returns `true`.
+ * message, because one was sent less than five minutes ago, or the address got too many. Sends nothing to a confirmed
+ * account, and returns `true`.
  */
 export async function sendVerificationAgain(user: User, cause: MessageCause, deps: AccountsDeps): Promise<boolean> {
   if (user.emailVerified === true) return true

@@ -249,7 +249,10 @@ function answer(
   return { to: 'client', client, response }
 }
 
-/** The error for the client. A redirect has no status, so an outage is the error `temporarily_unavailable`. */
+/**
+ * The error for the client. A redirect has no status, so any failure without an `OAuthError` is reported as
+ * `temporarily_unavailable`, and goes to `onError`.
+ */
 function errorParams(error: unknown, { accounts }: AuthorizeDeps): Record<string, string> {
   if (error instanceof OAuthError) return { error: error.error, error_description: error.message }
   accounts.onError(error, 'an authorization request failed')

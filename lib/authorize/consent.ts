@@ -12,7 +12,7 @@ const LIFETIME_MS = 365 * 24 * 60 * 60 * 1000
 
 /**
  * Stores the consent of the signed-in user. The consent page appears again if the client asks for more scopes or APIs,
- * if an unregistered client changes its name or addresses, or after a year.
+ * if an unregistered client changes its name or addresses, after a password change, or after a year.
  * @throws OAuthError `login_required` if nobody is signed in
  */
 export async function grantConsent(

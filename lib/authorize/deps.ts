@@ -94,9 +94,9 @@ export interface SignInPageKind {
 }
 
 /**
- * The hosted page that raises a session to the `acr` which a page of the host requires. `reauthenticate`: the page that
- * asks for a factor that the user has but has not given. `passkey`: the page that adds a passkey. `never`: no page
- * would help.
+ * The hosted page that raises a session to the `acr` which a page of the host requires. `second_factor`, `enrolment`:
+ * the pages of these steps of a sign-in. `reauthenticate`: the page that asks for a factor that the user has but has
+ * not given. `passkey`: the page that adds a passkey. `never`: no page would help.
  */
 export type StepTowards = 'second_factor' | 'enrolment' | 'reauthenticate' | 'passkey' | 'never'
 

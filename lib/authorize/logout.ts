@@ -14,7 +14,10 @@ import type { FormPost } from '../ports/outbound.ts'
 export type LogoutOutcome =
   /** The user must confirm the sign-out first. Nothing has changed yet. */
   | { outcome: 'confirm'; session: BrowserSession; client: Client | null; redirectUri: string | null }
-  /** Nobody is signed in now, and there is no address to return to. `ended`: true if this request ended a session. */
+  /**
+   * Nobody is signed in now, and the browser does not return to a client: there is no usable return address, or neither
+   * a hint nor a confirmation. `ended`: true if this request ended a session.
+   */
   | { outcome: 'signed_out'; ended: boolean; client: Client | null }
   /** Nobody is signed in now, and the browser returns to the client. */
   | { outcome: 'redirect'; ended: boolean; location: string }
@@ -31,8 +34,9 @@ type LogoutDeps = Pick<AuthorizeDeps, 'clients' | 'idTokens' | 'sessions'> & Adv
  * confirm. Without a session cookie, the session that the hint names ends, because a gateway may call from its server.
  * That gives the holder of a hint no new power: it is a client of the session, and could end the session through the
  * browser too. Redirects only to a registered URI of the client that the hint is for, or, after a confirmation, of the
- * client that `client_id` names. A refused request leaves the session as it is. A hint whose signature cannot be
- * verified (its key may be gone) counts as missing. Other clients keep their tokens with `offline_access`.
+ * client that `client_id` names. A refused request leaves the session as it is. With a hint whose signature cannot be
+ * verified (its key may be gone), the user must confirm, and the browser does not return to the client. Other clients
+ * keep their tokens with `offline_access`.
  * @throws OAuthError `invalid_request` for a hint of another client, an unknown client, or a URI that is not registered
  * @see OpenID Connect RP-Initiated Logout 1.0 §2, §3, OpenID Connect Back-Channel Logout 1.0 §2.7
  */

@@ -16,10 +16,10 @@ import type { SignedInPerson } from '../sessions/browser-sessions.ts'
 import type { SignInPageKind, AuthorizeDeps, AuthorizeSlots, StepTowards, RequiredAcr } from './deps.ts'
 
 /**
- * The `acr` values that satisfy an authorization request. An essential claim is a requirement. `acr_values` are one
- * too: after the step-up challenge of an API, the client would otherwise come back with the same level again and again.
- * `acr_values` that this server does not know are only wishes. The client's own `acr` is always the minimum, because
- * the user can change the address of the request.
+ * The `acr` values that satisfy an authorization request. An essential claim is a requirement. `acr_values` are a
+ * requirement too: after the step-up challenge of an API, the client would otherwise come back with the same level
+ * again and again. `acr_values` that this server does not know are ignored. The client's own `acr` is always the
+ * minimum, because the user can change the address of the request.
  * @see OpenID Connect Core 1.0 §5.5.1.1, §15.1, RFC 9470 §5
  */
 export function requiredAcr(

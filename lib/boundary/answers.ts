@@ -24,8 +24,8 @@ interface Field<Row = User> {
 }
 
 /**
- * The fields of a row that the service reads. An optional field may be `null`, which SQL has for a value that was not
- * given.
+ * The fields that are checked in every row. `pageFrom` also checks `createdAt`. An optional field may be `null`, which
+ * SQL has for a value that was not given.
  */
 const FIELDS: readonly Field[] = [
   { name: 'id', fits: isText, takes: 'a string that is not empty: String(id) makes one of a number' },
@@ -55,7 +55,7 @@ const FIELDS: readonly Field[] = [
 ]
 
 /**
- * Checks the user returned by a store.
+ * Checks the user returned by a store, and converts its flags to booleans. `null` and `undefined` are misfits.
  * @throws MisfitError
  */
 export function userFrom(source: string, answer: unknown): User {
@@ -92,7 +92,7 @@ export function userOrNone(source: string, answer: unknown): User | null {
 }
 
 /**
- * Checks the users returned by a store. A store without any may return `undefined`.
+ * Checks the users returned by a store. A store that finds no user may return `undefined` or `null`.
  * @throws MisfitError
  */
 export function usersFrom(source: string, answer: unknown): User[] {
@@ -102,8 +102,8 @@ export function usersFrom(source: string, answer: unknown): User[] {
 }
 
 /**
- * Checks a page of users. Only a page needs `createdAt`, so no other call refuses a row whose column of this name has
- * another meaning.
+ * Checks a page of users, and drops the users above `limit`. Only a page needs `createdAt`, so no other call refuses a
+ * row whose column of this name has another meaning.
  * @throws MisfitError
  */
 export function pageFrom(source: string, answer: unknown, limit: number): User[] {
@@ -134,7 +134,8 @@ const LINK_FIELDS: ReadonlyArray<Field<LinkedIdentity>> = [
 ]
 
 /**
- * Checks the links returned by a store, and keeps only the port's fields. A store without any may return `undefined`.
+ * Checks the links returned by a store, keeps only the port's fields, and converts times to milliseconds. A store that
+ * finds no link may return `undefined` or `null`.
  * @throws MisfitError
  */
 export function linksFrom(source: string, answer: unknown): LinkedIdentity[] {
@@ -162,7 +163,8 @@ function linkFrom(source: string, answer: unknown): LinkedIdentity {
 }
 
 /**
- * Checks that the answer, or its `field`, is one of the port's outcomes.
+ * Checks that the answer is one of the port's outcomes. `field`: the name of the field that `answer` comes from, for
+ * the error.
  * @throws MisfitError
  */
 export function outcomeFrom<Outcome extends string>(
@@ -182,7 +184,9 @@ export function outcomeFrom<Outcome extends string>(
   return outcome
 }
 
-/** How long a store or a hook of the host may take for one answer. */
+/**
+ * How long a store or a hook of the host may take for one answer. Does not apply to the `password` and `admin` hooks.
+ */
 export const HOST_BUDGET_MS = 5000
 
 /**

@@ -21,8 +21,9 @@ interface OutageDeps {
 
 /**
  * Wraps the store so that each call answers within 250 ms. After a failure the store is not called for a second. Then
- * one attempt probes it while the others don't wait, and the first successful probe ends the outage. With `deny`,
- * `reserve` rejects with `temporarily_unavailable` during an outage. `refund` never rejects.
+ * one attempt probes it while the others don't wait, and the first successful probe ends the outage. During an outage,
+ * `local` counts in this process, `allow` lets every attempt pass, and with `deny`, `reserve` rejects with
+ * `temporarily_unavailable`. `refund` never rejects.
  */
 export function surviveOutages({
   store,
@@ -54,7 +55,7 @@ export function surviveOutages({
   }
 
   function answered(isProbe: boolean): void {
-    // Only a probe ends the outage, because a call that started before it proves nothing.
+    // Only a probe ends the outage, because a call that started before the outage proves nothing.
     if (!isProbe) return
     probeAt = null
     probing = false
@@ -116,7 +117,8 @@ export function surviveOutages({
       return outcome
     },
 
-    // Refunds in both stores, because the shared store may have reserved after its call timed out.
+    // Refunds in both stores, because either may have counted the attempt, the shared one even if its call timed out.
+    // During an outage, refunds only in the local store.
     refund: (attemptId, limits) => refunded(localStore.refund(attemptId, limits), attemptId, limits)
   }
 }

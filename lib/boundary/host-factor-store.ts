@@ -12,7 +12,8 @@ import type {
 import { HOST_BUDGET_MS, isNone, outcomeFrom, within } from './answers.ts'
 import { misfit, MisfitError } from '../errors.ts'
 
-// Browsers send these values. A database rejects a value that it can't store, which would look like an outage.
+// Browsers send these values. The store is not asked for a value that it can't hold, because a database would reject
+// such a value, which would look like an outage.
 const isHandle = (text: string): boolean => /^[A-Za-z0-9_-]{1,86}$/.test(text)
 const isCredentialId = (text: string): boolean => /^[A-Za-z0-9_-]{1,1364}$/.test(text)
 const isFactorId = ([{ factorId }]: readonly [{ factorId: string }]): boolean =>

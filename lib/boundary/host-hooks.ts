@@ -41,9 +41,10 @@ function isNoJson(value: unknown): boolean {
 }
 
 /**
- * Checks the result of each hook. `undefined` and `null` mean "none": no claims, not breached, no key of the host's
- * own, the usual answer, the built-in page. `mfa.required` and `password.hasher` reject them. `sendMessage` is missing,
- * because its result is ignored.
+ * Checks the results of hooks. `undefined` and `null` mean "none": no claims, not breached, no key of the host's own,
+ * no valid API key, the usual answer, the built-in page. `mfa.required` and `password.hasher` reject them.
+ * `sendMessage` is missing, because its result is ignored. `admin` and `connections` check the results of their own
+ * hooks.
  */
 export const HOOK_ANSWERS = {
   claims(answer: unknown): Record<string, unknown> {

@@ -5,9 +5,9 @@ import type { User, UserStore } from '../ports/user-store.ts'
 import { HOST_BUDGET_MS, linksFrom, outcomeFrom, pageFrom, userFrom, userOrNone, usersFrom, within } from './answers.ts'
 
 /**
- * Wraps the host's user store: every call settles within five seconds, and every result is checked. An `undefined` user
- * or list means "none". Any other result that violates the port rejects with `MisfitError`. Optional methods that the
- * store does not implement stay undefined.
+ * Wraps the host's user store: every call settles within five seconds, and every result is checked. An `undefined` or
+ * `null` user or list means "none", except for a created user. Any other result that violates the port rejects with
+ * `MisfitError`. Optional methods that the store does not implement stay undefined.
  */
 export function hostUserStore(users: UserStore, clock: Clock): UserStore {
   const { findByEmail, list, create, setPasswordHash, setEmailVerified, update, setDisabled, remove } = users
@@ -94,11 +94,14 @@ interface ClientStoreDeps {
   clock: Clock
   /** Reads a row of the store. @throws MisfitError */
   read(row: unknown): Client
-  /** Receives invalid rows, each client at most once a minute. */
+  /** Receives the error of an invalid row, about once a minute for each client (`TOLD_AGAIN_MS`). */
   onMisfit(error: MisfitError, clientId: string): void
 }
 
-/** Reports the invalid row of a client once in this time, because strangers can request any client id at any rate. */
+/**
+ * Reports the invalid row of a client once in this time, because strangers can request any client id at any rate. At
+ * `MOST_TOLD` clients, all reports are forgotten and may repeat.
+ */
 const TOLD_AGAIN_MS = 60_000
 const MOST_TOLD = 1000
 /** Ids that any database can store and find: no NUL, no half of a surrogate pair. */

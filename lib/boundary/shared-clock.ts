@@ -21,7 +21,8 @@ interface SharedClock extends Clock {
   /**
    * Must be awaited before each call of the state. `undefined`: there is nothing to wait for. Otherwise resolves after
    * reading the server's clock, once after the start and once after each `doubt`. Rejects if this clock was wrong,
-   * because the caller took its times from it. If the server's clock can't be read, resolves and tries again later.
+   * because the caller has computed times with the wrong clock. If the server's clock can't be read, resolves and tries
+   * again later.
    */
   settled(): Promise<void> | undefined
 }

@@ -56,7 +56,7 @@ const ON_PURPOSE =
  * Checks at the start whether `secret` opens the keys of authenticator apps. The first start stores a sealed text that
  * names the issuer. Every later start opens that text and seals it again under the first secret. Without this check,
  * the first user with a code would find the fault. Passkeys need no secret: with `seals: false` a start checks a text
- * that exists, and stores no first one.
+ * that exists, and stores no first one. Checks nothing if the store lacks `keepSeal`.
  * @throws StartError if no secret opens the text, or if it names another issuer
  */
 export async function checkFactorSeal(

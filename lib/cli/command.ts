@@ -5,7 +5,7 @@ import type { Services } from '../composition/services.ts'
 import type { Actor } from '../events.ts'
 import type { AuthorityOptions } from '../settings/options.ts'
 
-/** The default export of the host's file. */
+/** The default export of the host's configuration file, or the result of the function that the file exports. */
 export interface Config {
   options: AuthorityOptions
   fastify?: FastifyServerOptions
@@ -62,7 +62,7 @@ export const NO_BCRYPT =
   'Run npm install @node-rs/bcrypt.'
 
 export interface Command {
-  /** The words that name it, such as `user show`. */
+  /** The words that name the command, such as `user show`. */
   name: string
   /** The words that follow the name, as the usage shows them. */
   takes: readonly string[]

@@ -43,7 +43,10 @@ type Found = (check: Fault['check'], problem: string) => void
 
 interface Report {
   faults: Fault[]
-  /** Milliseconds by which the clock of the state's server is ahead. `null`: the state store has no clock. */
+  /**
+   * Milliseconds by which the clock of the state's server is ahead. `null`: the state store has no clock, or did not
+   * answer.
+   */
   clockOffsetMs: number | null
   keys: Array<ReturnType<typeof keyRow>>
   /** How many users have a password hash of each format. */

@@ -14,7 +14,7 @@ async function managed({ services }: Desk): Promise<KeyManagement> {
   return services.keys
 }
 
-/** Runs an action on keys with audit entries before and after it. */
+/** Runs an action on keys. With the option `audit`, writes an entry before and after it. */
 const acting = async <Answer>(
   action: AuditAction,
   kid: string | null,

@@ -102,7 +102,7 @@ export function placesOf(options: AuthorityOptions): Place[] {
   ]
 }
 
-/** @throws CliError if `redis` is `true` or a store is in memory, because the app's data is then out of reach */
+/** Refuses options whose data only the app's process has: `redis: true`, or a store in memory. @throws CliError */
 export function refuseMemory(options: AuthorityOptions): void {
   if (options.redis === true)
     throw new CliError(

@@ -1,5 +1,5 @@
 /**
- * `fastify-authority/client/dev`: `createAuthClient` with checks for development. They are too large for the client
+ * `fastify-authority/client/dev`: `createAuthClient` with checks for development that are too large for the client
  * itself: unknown options, `cookie` mode at another origin, and requests that got no token.
  */
 import { AuthClientError } from './errors.ts'

@@ -37,7 +37,7 @@ async function keyOf(clientId: string): Promise<Key> {
     if (known) return known
     await answerOf(store.put(made, clientId))
   } catch {
-    // The key of this page.
+    // Without IndexedDB, uses the new key for this page.
   }
   return made
 }
@@ -71,7 +71,7 @@ async function proofOf(clientId: string, { url, method }: Request, token: string
   return `${text}.${encoded(await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, privateKey, data))}`
 }
 
-/** Sends a request of a client with a proof, once more if the answer brings another nonce. */
+/** Sends a request of a client with a proof. Sends it once more if a 400 or 401 brings another nonce. */
 async function proved(clientId: string, request: Request, token?: string): Promise<Response> {
   const { origin } = new URL(request.url)
   const attempt = async (): Promise<Response> => {
@@ -92,7 +92,7 @@ function remember(token: string, clientId: string): void {
   holders.set(token, clientId)
 }
 
-/** Requests for tokens, and requests with a bound token. All others are sent as they are. */
+/** Sends a proof with token requests and with requests that have a bound token. Sends all others as they are. */
 async function send(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
   const form = init?.body instanceof URLSearchParams ? init.body : undefined
   const clientId = form?.get('grant_type') && form.get('client_id')

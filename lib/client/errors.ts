@@ -6,7 +6,7 @@ export class AuthClientError extends Error {
    * `request_error`, of the popup `popup_blocked`, `popup_closed`, and of DPoP `token_not_bound`.
    */
   declare readonly error: string
-  /** A sentence for developers: the server's, or else the code. */
+  /** A sentence for developers: from the server or the network error, or else the code. */
   declare readonly error_description: string
   /** True if the same call may succeed in a moment. Nothing was lost. */
   declare readonly retryable: boolean
@@ -19,7 +19,10 @@ export class AuthClientError extends Error {
   }
 }
 
-/** Converts any error to an `AuthClientError`. An error of another class came from the network. */
+/**
+ * Converts any error to an `AuthClientError`. An error of another class counts as a failure of the network, and is
+ * `retryable`.
+ */
 export function asError(cause: unknown): AuthClientError {
   if (cause instanceof AuthClientError) return cause
   const error = cause as Error | undefined

@@ -28,14 +28,18 @@ export const issuerOf = (domain: string): string =>
     domain
   ).replace(/\/$/, '')
 
-/** Sends the requests of all clients of the page instead of `fetch`, if `fastify-authority/client/dpop` is loaded. */
+/**
+ * Sends the requests of all clients of the page instead of `fetch`, if a client of `fastify-authority/client/dpop`
+ * exists.
+ */
 export let send: typeof fetch | undefined
 export const sendBy = (other: typeof fetch): void => {
   send = other
 }
 
 /**
- * The result of the last response in the page's address, by the client's key, for any instance that asks now or later.
+ * The result of the last handled sign-in response, by the client's key. A call of `handleRedirectCallback` without a
+ * new response gets it, also in another instance.
  */
 export const answered: Record<string, Promise<{ appState: unknown }>> = {}
 
@@ -45,12 +49,14 @@ export const ANSWER_PARAMS = 'code state iss session_state error error_descripti
 /** Requests under way, of all clients of the page: equal requests share one answer. */
 const inFlight = new Map<string, Promise<unknown>>()
 
-/** Leads the page to the address, unless `openUrl` is given. */
+/** Navigates the page to the address. The default of `openUrl`. */
 export const assign = (url: string): void | Promise<void> => {
   location.assign(url)
 }
 
-/** Forgets a failure at once, and a success unless `keep` is set. */
+/**
+ * Runs `run`, or shares the run under way for this key. Forgets a failure at once, and a success unless `keep` is set.
+ */
 export function once<T>(key: string, run: (key: string) => Promise<T>, keep = false): Promise<T> {
   const started = (inFlight.get(key) as Promise<T> | undefined) ?? run(key)
   const forget = (): unknown => inFlight.delete(key)
@@ -60,8 +66,8 @@ export function once<T>(key: string, run: (key: string) => Promise<T>, keep = fa
 }
 
 /**
- * Resolves to the JSON of a response. Posts `params` if given. A response that is not the server's own (an outage, a
- * captive portal) is `retryable`.
+ * Resolves to the JSON of a response. Posts `params` if given. An error is `retryable` if the status is 429 or more, if
+ * the request fails, or if a successful response is not JSON (a captive portal).
  * @throws AuthClientError the server's code, `timeout` or `request_error`
  */
 export async function request<T>(url: string, params?: Params, init?: RequestInit): Promise<T> {

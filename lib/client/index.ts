@@ -109,13 +109,13 @@ export const createAuthClient: CreateAuthClient = (options: AuthClientOptions) =
         sessionOf(tokens, { ...(tokens.user as Claims), ...(info && info.sub === tokens.user?.sub && info) })
       )
     } catch (cause) {
-      // A sign-out after the sign-in began ends it too.
+      // A sign-out ends a sign-in that began before it.
       throw Object.assign(asError((keeper.left() as number) > began ? loginRequired(cause) : cause), { appState })
     }
     return { appState }
   }
 
-  /** Runs under the lock, so what is stored is read again before a refresh token is spent. */
+  /** Runs under the lock. Reads the session again, because another tab may have used its refresh token. */
   async function refresh(former: Session): Promise<string> {
     await keeper.hearTabs()
     const session = await keeper.read()

@@ -22,15 +22,15 @@ export interface AuthClientOptions {
   redirectUri?: string | undefined
   /**
    * The API that the access token is for: one of the server's option `resources`. `scope` names its scopes too. The
-   * token is for that API alone, so `getUser()` has the claims of the ID token.
+   * token is for that API alone and not for userinfo, so `getUser()` has only the claims of the ID token.
    */
   audience?: string | undefined
-  /** Default: `openid profile email`. `offline_access` is added by itself. */
+  /** Default: `openid profile email`. In `token` mode the client always adds `offline_access`. */
   scope?: string | undefined
   /**
    * The storage of the session. `local` (default): all tabs, and the next visit; any script of the page's origin can
-   * read it. `session`: this tab. `memory`: the open tabs of this origin, which hand it to each other. Or the host's
-   * own.
+   * read it. `session`: this tab. `memory`: the open tabs of this origin, which hand it to each other. An object: the
+   * host's own storage. If web storage is blocked or full, the session ends with the page.
    */
   storage?: 'local' | 'session' | 'memory' | AuthStorage | undefined
   /**
@@ -38,7 +38,7 @@ export interface AuthClientOptions {
    * tokens never reach JavaScript, and the browser session of the hosted pages is the session.
    */
   mode?: 'token' | 'cookie' | undefined
-  /** In `cookie` mode: where the provider's endpoints are mounted. Default: `/auth`. */
+  /** In `cookie` mode: the path prefix of the provider's endpoints. Default: `/auth`. */
   prefix?: string | undefined
   /** Further origins, besides the page's own, to which `fetch` sends the access token. */
   allowedOrigins?: string[] | undefined
@@ -65,8 +65,8 @@ export interface LoginOptions<AppState = unknown> {
 export interface LogoutOptions {
   /**
    * The address to which the provider leads back. Default: the page stays with the provider. `false`: the browser does
-   * not navigate. In `token` mode the provider's own session goes on; in `cookie` mode it ends, because it is the
-   * session of this app.
+   * not navigate. In `token` mode the provider's own session then continues. In `cookie` mode it ends, because it is
+   * the session of this app.
    */
   returnTo?: string | false
   /** Called with the address instead of navigating the page. */
@@ -141,12 +141,15 @@ export interface AuthClient<
    * change.
    */
   getUser(): Promise<Profile | null>
-  /** A valid access token. Refreshes one that is about to expire, once for all tabs. `undefined` in `cookie` mode. */
+  /**
+   * A valid access token. Refreshes one that is about to expire, once for all tabs. `force` refreshes any token.
+   * `undefined` in `cookie` mode.
+   */
   getAccessToken(options?: { force?: boolean }): Promise<Token>
   /**
    * Signs out: the request that revokes the refresh token is sent and not waited for, the browser is sent to the
-   * provider's sign-out, and every tab is told. Until the provider has answered, `loginWithRedirect` waits in all tabs.
-   * For half a minute after the sign-out it sends `prompt=login`, so the person has to sign in again.
+   * provider's sign-out, and every tab is notified. Until the provider has answered, `loginWithRedirect` waits in all
+   * tabs. For half a minute after the sign-out it sends `prompt=login`, so the person has to sign in again.
    */
   logout(options?: LogoutOptions): Promise<void>
   /**
@@ -159,7 +162,7 @@ export interface AuthClient<
     name: Name,
     listener: (payload: AuthClientEvents<Profile>[Name]) => void
   ): () => void
-  /** Removes a listener. One that is not there is no error. */
+  /** Removes a listener. Removing an unknown listener is no error. */
   off<Name extends keyof AuthClientEvents<Profile>>(
     name: Name,
     listener: (payload: AuthClientEvents<Profile>[Name]) => void

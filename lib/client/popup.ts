@@ -5,14 +5,14 @@ import type { AnyAuthClient, LoginOptions } from './options.ts'
 export interface PopupOptions<AppState = unknown> extends Omit<LoginOptions<AppState>, 'openUrl'> {
   /** How long the person may take. Default: five minutes. */
   timeoutMs?: number
-  /** Default: 480 by 640. */
+  /** The window features for `window.open`. Default: a popup of 480 by 640 pixels. */
   features?: string
 }
 
 /**
- * A closed window counts as closed by the person only after more than this many checks, 100 ms apart, saw a page of
- * another origin in it. A page with Cross-Origin-Opener-Policy looks like that for a moment, and then like a closed
- * window.
+ * A closed popup is reported as `popup_closed` only after more than this many checks, 100 ms apart, have seen a page of
+ * another origin in it. A page with Cross-Origin-Opener-Policy looks like another origin for a moment, and then like a
+ * closed window.
  */
 const MIN_FOREIGN_CHECKS = 9
 
@@ -20,8 +20,8 @@ const nameOf = (state: string | null | undefined): string => `authority.popup.${
 
 /**
  * Signs in in a popup. Call it directly in a click handler, because browsers block popups that open later. The page at
- * `redirectUri` calls `answerPopup()`. If the sign-in page cuts off its opener (`Cross-Origin-Opener-Policy`), its
- * closing can't be seen: that is `timeout`.
+ * `redirectUri` calls `answerPopup()`. If the sign-in page cuts off its opener (`Cross-Origin-Opener-Policy`), the
+ * closing of the popup can't be seen, and the call rejects with `timeout`.
  * @throws AuthClientError `popup_blocked`, `popup_closed`, `timeout`, and all that `handleRedirectCallback` throws
  */
 export async function loginWithPopup<Profile extends { sub: string }, AppState>(
@@ -76,7 +76,7 @@ function reaches(popup: Window): boolean {
 
 /**
  * Call it on the page that the popup returns to. Passes the response to the waiting page and closes the window.
- * `false`: no page waits, so it is a redirect, for `handleRedirectCallback`.
+ * `false`: no page waits for the response, so it came by a redirect. Call `handleRedirectCallback` then.
  */
 export async function answerPopup(url = location.href): Promise<boolean> {
   const channel = new BroadcastChannel(nameOf(new URL(url).searchParams.get('state')))

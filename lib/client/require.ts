@@ -8,7 +8,7 @@ import { type AuthState, stateOf } from './state.ts'
 const asked = new WeakSet<object>()
 
 /**
- * Leads to the sign-in page without a signed-in user: once, however many views ask, and after a sign-out that is under
+ * Leads to the sign-in page if nobody is signed in: once, however many views ask, and after a sign-out that is under
  * way. A failed sign-in is not tried again by itself, because that could go on for ever: `useAuth` has the error.
  */
 export function requireUser<Profile extends { sub: string }, AppState>(

@@ -3,7 +3,7 @@ import type { Claims } from './id-token.ts'
 import { memory, memoryStorage, sleep, transactions, webStorage } from './storage.ts'
 import type { AuthClientOptions, AuthStorage } from './options.ts'
 
-/** The last token response, with values that a later one omitted, and its user. */
+/** The last token response, with the values of former responses that it omitted, and its user. */
 export interface Session extends TokenAnswer {
   user: Claims
   /** When the access token was got and when it is to be replaced, by this device's clock. */
@@ -42,11 +42,13 @@ interface Keeper {
   save(name: string, session: Session | null): Promise<void>
   /** Notes that a sign-out begins. `shared`: also for pages that load later. */
   leave(shared: boolean): void
-  /** The start of a sign-out in any tab within the last moments; else 0. */
+  /**
+   * The start of a sign-out in any tab within the last 30 s, in milliseconds since the epoch. `false`: there was none.
+   */
   left(): number | false
   /**
-   * Reads the messages of other tabs. A value stored before a lock was released may reach another process a little
-   * later.
+   * Waits 100 ms for messages of other tabs. With the storage `memory`, first asks the tabs for their session. A value
+   * stored before a lock was released may reach another process a little later.
    */
   hearTabs(): Promise<void>
   emit(name: string, payload?: unknown): void

@@ -1,6 +1,4 @@
-/**
- * `fastify-authority/client/silent`: sign in without a page, where the browser is signed in at the provider already.
- */
+/** `fastify-authority/client/silent`: signs in without a page if the browser is already signed in at the provider. */
 import { AuthClientError } from './errors.ts'
 import type { AnyAuthClient, LoginOptions } from './options.ts'
 
@@ -10,9 +8,9 @@ export interface SilentOptions<AppState = unknown> extends Omit<LoginOptions<App
 }
 
 /**
- * Asks the provider in a hidden frame with `prompt=none`. No script of the page at `redirectUri` runs in there. For a
- * provider of another site, most browsers send no cookie, and it says `login_required`; so does a provider that wants
- * to show a page.
+ * Asks the provider in a hidden frame with `prompt=none`. No script of the page at `redirectUri` runs in there. Most
+ * browsers send no cookie to a provider of another site, which then answers `login_required`. If the provider shows a
+ * page instead of redirecting back, the result is `login_required` too.
  * @throws AuthClientError `login_required`, `timeout`, and all that `handleRedirectCallback` throws
  */
 export async function loginSilently<Profile extends { sub: string }, AppState>(

@@ -13,14 +13,14 @@ export interface StepUpChallenge {
 export interface StepUpOptions<AppState = unknown> extends LoginOptions<AppState> {
   /**
    * Signs in by these options and leaves the page where it is, such as `(options) => loginWithPopup(auth, options)`.
-   * Default: the browser is led away.
+   * Default: the browser goes to the sign-in page.
    */
   signIn?: (options: LoginOptions<AppState>) => Promise<unknown>
 }
 
 /**
- * The challenge of a 401 `insufficient_user_authentication`; `null` for every other answer. Of another origin it can be
- * read only where the API has `Access-Control-Expose-Headers: WWW-Authenticate`.
+ * The challenge of a 401 `insufficient_user_authentication`; `null` for every other response. From another origin it
+ * can be read only if the API sends `Access-Control-Expose-Headers: WWW-Authenticate`.
  */
 export function stepUpChallenge({ status, headers }: Response): StepUpChallenge | null {
   const challenge = headers.get('www-authenticate') ?? ''
@@ -34,10 +34,10 @@ export function stepUpChallenge({ status, headers }: Response): StepUpChallenge 
 const underWay = new WeakMap<object, Promise<unknown>>()
 
 /**
- * `auth.fetch` with step-up: if the API wants another sign-in, `signIn` does one with the same person, and the request
- * is repeated once. Requests that are refused at once share a sign-in. Without `signIn` the browser is led away and the
- * answer is the refusal: the page that it comes back to goes on by `appState`. Not for `cookie` mode, which has no
- * tokens.
+ * `auth.fetch` with step-up. If the API requires another sign-in, `signIn` signs in the same person, and the request is
+ * repeated once. Requests that are refused at the same time share a sign-in. Without `signIn` the browser goes to the
+ * sign-in page, and the call resolves to the refusal. The page at `redirectUri` can go on by `appState`. Not for
+ * `cookie` mode, which has no tokens.
  * @throws AuthClientError `login_required` if another user has signed in, for whom nothing is repeated; and all that
  * `signIn` throws
  */

@@ -24,8 +24,8 @@ export const memoryStorage: AuthStorage = {
 }
 
 /**
- * The web storage of this name. `undefined` where there is none (`memoryStorage` is no web storage), where the browser
- * forbids it, and where it is full, unless there is a former session at `key` that the next one replaces.
+ * The web storage of this name. `undefined` if there is none (`memoryStorage` is no web storage), if the browser
+ * forbids it, or if it is full and has no former session at `key` that the next one replaces.
  */
 export function webStorage(name: 'localStorage' | 'sessionStorage' | 'memoryStorage', key = '_'): Storage | undefined {
   let storage
@@ -39,7 +39,7 @@ export function webStorage(name: 'localStorage' | 'sessionStorage' | 'memoryStor
   return storage
 }
 
-/** Stores sign-ins under way if web storage is blocked. It survives the redirect, and every tab has it. */
+/** Stores sign-ins under way if web storage is blocked. A cookie survives the redirect, and every tab has it. */
 const cookieStorage = {
   getItem: (key: string) => decodeURIComponent(document.cookie.split(`${key}=`)[1]?.split(';')[0] ?? ''),
   setItem(key: string, value: string, seconds = 600) {

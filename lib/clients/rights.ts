@@ -84,7 +84,7 @@ export function isNative({ applicationType }: Pick<Client, 'applicationType'>): 
 }
 
 /**
- * True if this redirect URI is registered.
+ * True if the client has registered this redirect URI. For a native app, the port of a loopback address may differ.
  * @see RFC 6749 §3.1.2.3
  */
 export function mayBeAnsweredAt(client: Client, redirectUri: string): boolean {

@@ -80,7 +80,7 @@ export interface EnrolmentLink {
 export interface UserFactor {
   id: string
   kind: 'totp' | 'passkey'
-  /** The user's name for it. */
+  /** The name that the user gave the factor. */
   name: string | null
   createdAt: Date
   lastUsedAt: Date | null

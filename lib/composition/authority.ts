@@ -65,8 +65,8 @@ export interface Authority {
    * `login_required` (401); its `redirectTo` is that page. Requests other than GET and HEAD must come from a page of
    * this origin (403 `access_denied`), and their form is lost in the sign-in. If the user cannot reach `acr`, or signed
    * in just now without reaching it: 403 `unmet_authentication_requirements`.
-   * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` at the call, for a requirement that cannot be met, and with
-   * `pages: false`
+   * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` at the call, for a requirement that is invalid or cannot be met,
+   * and with `pages: false`
    */
   requireSession(...required: [] | [AuthRequirements]): Hook
   /** Ends all sessions of the user, and with `apiKeys` all API keys. Call it after you disable a user. */
@@ -185,8 +185,8 @@ export interface Authority {
   startPasswordReset(userId: string): Promise<void>
   /**
    * Links for a sign-in page of the host's own, one for each connection that is on. Pass the request of that page: the
-   * sign-in leads on to its `return_to`. On a page of this origin a link begins the sign-in; elsewhere it shows the
-   * sign-in page first.
+   * sign-in ends at its `return_to`. On a page of this origin a link begins the sign-in; elsewhere it shows the sign-in
+   * page first.
    */
   connections(request: FastifyRequest): Promise<ConnectionLink[]>
   /**

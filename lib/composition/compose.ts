@@ -48,7 +48,8 @@ function inOrder(features: readonly Feature[]): Feature[] {
     }
     ordered.push(feature)
   }
-  // The exports of a module namespace are in alphabetical order, so only `needs` puts one feature before another.
+  // The features come in alphabetical order, which is the order of a module namespace. Only `needs` puts one feature
+  // before another.
   for (const feature of features) add(feature, [])
   return ordered
 }

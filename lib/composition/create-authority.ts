@@ -43,7 +43,7 @@ interface AuthorityDeps {
   limiter: Pick<RequestLimiter, 'reserveAccount'>
   /** The URL of a hosted page; `null`: there are no pages. */
   url: ((name: PathName) => string) | null
-  /** Make the `app.authority` methods of the features that are on. */
+  /** Functions that make the `app.authority` methods of the features that are on. */
   methods: ReadonlyArray<NonNullable<Parts['authority']>>
   connections: Authority['connections']
 }

@@ -62,13 +62,13 @@ export interface TokenGuards {
    * at least this `acr`. Otherwise 401 `insufficient_user_authentication` with a challenge that names both, for a new
    * sign-in. A missing claim counts as not met. API keys and tokens without a session get 403 `access_denied`, because
    * no sign-in would help.
-   * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` at the call, for a requirement that cannot be met
+   * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` at the call, for a requirement that is invalid or cannot be met
    * @see RFC 9470 §3
    */
   requireAuth: (required: AuthRequirements) => Hook
 }
 
-/** Warns once for each scope that `requireScope` requires although no token here can have it. */
+/** Makes a function that warns once for each scope that `requireScope` requires although no token here can have it. */
 export function unknownScopeWarning(
   log: FastifyBaseLogger,
   name: string,

@@ -8,9 +8,9 @@ import { badOption } from '../settings/option-error.ts'
 const OF_REQUESTS: readonly DecoratorName[] = ['auth', 'authSession']
 
 /**
- * Decorators that two registrations of this plugin in one app may share. Both set `authSession` in the same way. The
- * others are newer than the option `decorators`, so a second registration that does not rename them shares those of the
- * first.
+ * Decorators that two registrations of this plugin in one app may share. Both registrations set `authSession` in the
+ * same way. The other decorators were added later than the option `decorators`. Older apps with two registrations do
+ * not rename them, so the second registration shares those of the first.
  */
 const SHARED: ReadonlySet<string> = new Set<DecoratorName>([
   'authSession',

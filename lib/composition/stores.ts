@@ -52,7 +52,9 @@ interface Stores {
 
 /** The longest time, in milliseconds, that a start waits for a store. Fastify gives up on a plugin after 10 s. */
 const START_BUDGET_MS = 8000
-/** The time limit, in milliseconds, for reading the owner of the state and the clock of its server. */
+/**
+ * The time limit, in milliseconds, for claiming the state for this service, and for reading the clock of its server.
+ */
 const LOOK_BUDGET_MS = 2000
 
 /** Connects the stores of the settings, and the clock that all instances of the service share. */
@@ -132,7 +134,7 @@ export function connectStores(
       shared?.doubt()
       reports.onDegraded(error)
     },
-    // If the state was unreachable at the start, the first call of the state reads its owner.
+    // If the state was unreachable at the start, the first call of the state claims it for this service.
     settled: () => (owner.isClaimed() ? shared?.settled() : claimFirst())
   })
   return {

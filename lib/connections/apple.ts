@@ -21,10 +21,10 @@ export interface AppleOptions extends Omit<ConnectionOptions, 'clientSecret'> {
 }
 
 /**
- * Sign-in with Apple. The client secret is signed again for each call and lives for 300 seconds, so nothing expires
- * after six months. Apple sends the name only once, at the first consent, and unsigned. The email address comes only
- * from the ID token. Each link keeps Apple's refresh token, sealed, because Apple requires an app to revoke it when the
- * account is deleted.
+ * Sign-in with Apple. The client secret is signed again for each call and lives for 300 seconds, so the host need not
+ * renew a secret every six months. Apple sends the name only once, at the first consent, and unsigned. The email
+ * address comes only from the ID token. Each link keeps Apple's refresh token, sealed, because Apple requires an app to
+ * revoke it when the account is deleted.
  * @see docs/guides/connections/apple.md
  * @example connections: [apple({ clientId: 'com.example.web', teamId, keyId, privateKey: process.env.APPLE_KEY })]
  */

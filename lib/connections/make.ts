@@ -10,8 +10,8 @@ import type { UpstreamWishes } from '../ports/upstream.ts'
 import { PROFILE_CLAIMS } from '../protocol/user-claims.ts'
 
 /**
- * Returns the options of `google(…)` and the others unchanged. Checks that they are an object, because a host without
- * types can omit them.
+ * Returns the argument of `google(…)` or a similar function unchanged. Checks that the argument is an object, because a
+ * host without types can omit it.
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` for anything but an object
  */
 export function optionsOf<Options extends object>(

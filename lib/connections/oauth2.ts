@@ -15,7 +15,7 @@ export interface Oauth2Options extends ConnectionOptions {
   identify: OauthProvider['identify']
   /** The client authentication at the token endpoint. Default: `client_secret_post`. */
   clientAuthentication?: 'client_secret_post' | 'client_secret_basic' | undefined
-  /** Sent with every authorization request. */
+  /** Parameters for every authorization request. */
   parameters?: Record<string, string> | undefined
 }
 

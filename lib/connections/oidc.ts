@@ -26,13 +26,14 @@ export interface OidcOptions extends ConnectionOptions {
   /** The id of that key at the provider. */
   keyId?: string | undefined
   /**
-   * True if the provider controls the mailboxes whose addresses it reports as verified, like the provider of your own
-   * organization. Default: `false`.
+   * True to let a verified address of this provider link to an existing account (`linking: 'verified-email'`). Its
+   * sign-ups then do not count under the rate limit `register`. Set it only if the provider controls those mailboxes,
+   * like your own organization's. Default: `false`.
    */
   trustEmail?: boolean | undefined
   /** True to call userinfo, if the provider has it. Default: `true`. */
   userinfo?: boolean | undefined
-  /** Sent with every authorization request, such as `{ organization: 'acme' }`. */
+  /** Parameters for every authorization request, such as `{ organization: 'acme' }`. */
   parameters?: Record<string, string> | undefined
   /** The way in which the provider sends authorization responses. Default: `query`. */
   responseMode?: 'query' | 'form_post' | undefined

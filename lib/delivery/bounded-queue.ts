@@ -8,7 +8,10 @@ export interface BoundedQueue<Task> {
   add(task: Task): boolean
   /** Resolves when no task waits or runs. */
   idle(): Promise<void>
-  /** Accepts no more tasks, tries each remaining task once, and resolves when that is done or after 5 seconds. */
+  /**
+   * Accepts no more tasks, tries each remaining task once, and resolves when that is done. After 5 seconds, gives up
+   * the tasks that still wait, and resolves too.
+   */
   close(): Promise<void>
 }
 
@@ -33,8 +36,8 @@ export interface BoundedQueueOptions<Task> {
   /** Called after a failed attempt that is repeated after `delayMs`. Never throws. */
   onRetry?(task: Task, error: unknown, attempts: number, delayMs: number): void
   /**
-   * Called for a task that is given up. Of the tasks that a full queue drops, only the first is reported, with 0
-   * attempts. Never throws.
+   * Called for a task that is given up. Of the tasks that a full queue drops in one overload, only the first is
+   * reported, with 0 attempts. Never throws.
    */
   onGivenUp(task: Task, error: unknown, attempts: number): void
   /** Called at the end of an overload. Never throws. */

@@ -164,8 +164,8 @@ function pageGroups(
 }
 
 /**
- * The hosted pages for a user's own account. Each page exists under the same condition as the JSON endpoint for the
- * same task.
+ * The hosted pages for a user's own account. A page exists if the JSON endpoint for its task does. The sign-up page
+ * also needs `pages.loginUrl` to be unset.
  */
 export function accountPages(child: FastifyInstance, deps: PageDeps): void {
   if (deps.offers.signup && deps.registration !== null) signupPage(child, deps, deps.registration)

@@ -32,8 +32,8 @@ export interface KeyRing {
    */
   findForHint(kid: string): Promise<VerifyingKey | undefined>
   /**
-   * Reads the store for keys that other instances have made, at most once in 5 seconds, so that invented `kid`s cause
-   * no more reads.
+   * Reads the store for keys that other instances have made, at most once in 5 seconds (after a failed read, once in a
+   * second), so that invented `kid`s cause no more reads.
    * @throws OAuthError `temporarily_unavailable` if the store is unreachable, because an unknown `kid` then says
    * nothing about a token
    */
@@ -55,7 +55,7 @@ export interface ManagedKeyOptions {
   rotateEveryMs: number
   /** How long a key is published before it signs. Longer than any JWKS cache. */
   announceMs: number
-  /** The longest life of a token of any kind. A key stays published for that long after its last token. */
+  /** The longest life of a token of any kind. A key stays published for that long after it signed its last token. */
   tokenLifetimeMs: number
   /** How long the public half of a key still verifies hints after its last token has expired. */
   hintLifetimeMs: number

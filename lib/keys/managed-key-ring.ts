@@ -170,7 +170,10 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
     }
   }
 
-  /** Makes the next key in time, and removes keys whose last token has expired. */
+  /**
+   * Makes the next key in time. Retires keys whose last token has expired, and removes former keys that are too old for
+   * hints.
+   */
   async function maintain(alg: string): Promise<void> {
     // Decide on one read: instances with the same list try the same sequence, and only one of them gets it.
     const listed = await reload()

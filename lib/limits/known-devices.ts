@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto'
 import { equalSecrets } from '../protocol/digest.ts'
 
 /**
- * Entries in the token of one browser, up to three per account (its password, its second factor, its sessions). The
- * least recently used entry goes first.
+ * Maximum number of entries in the token of one browser, up to three per account (its password, its second factor, its
+ * sessions). The entry that was made or renewed longest ago is dropped first.
  */
 const MAX_ENTRIES = 12
 /** 64 bits of an HMAC that only this service can compute: 11 characters. */
@@ -74,7 +74,7 @@ function macOf(
   return createHmac('sha256', key).update(what).digest().subarray(0, MAC_BYTES).toString('base64url')
 }
 
-/** Accounts in the token of one browser. The account remembered longest ago goes first. */
+/** Maximum number of accounts in the token of one browser. The account remembered longest ago is dropped first. */
 const MAX_ACCOUNTS = 4
 /** The length of the tag that finds the entry of an account. Only the MAC proves the entry. */
 const TAG_BYTES = 6

@@ -60,7 +60,8 @@ export interface ApiKeyOption {
   header?: string | undefined
   /**
    * `(key) => boolean | { max }`, or a promise of it: `true` for a valid key. `{ max }` replaces the rule's `max`. If
-   * it throws, the address counts. May be left out with the option `apiKeys`: those keys are verified.
+   * it returns `false` or throws, the key is ignored, and `rateLimit.key` or the address counts. May be left out with
+   * the option `apiKeys`: those keys are verified.
    */
   verify?: ((key: string) => boolean | { max: number } | Promise<boolean | { max: number }>) | undefined
 }
@@ -68,7 +69,7 @@ export interface ApiKeyOption {
 /** The option `rateLimit` with its defaults filled in. */
 export interface RateLimitsOf<Request, Reply> {
   rules: Record<RuleName, Rule | false>
-  /** Replaces the client's address as the counted key. */
+  /** Replaces the client's address as the counted key. If it returns `''` or throws, the address counts. */
   key: ((request: Request) => string | Promise<string>) | null
   /** `header` in lower case. */
   apiKey: { header: string; verify: NonNullable<ApiKeyOption['verify']> | null } | null

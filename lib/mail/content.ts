@@ -26,7 +26,7 @@ export interface MailContent {
   text: string
   /** A code to type, with a note about it. `null`: there is none. */
   code: { value: string; validity: string; asked: string } | null
-  /** The account that the email is about, as `before`, name, `after`. `null`: its name could mislead. */
+  /** The account that the email is about, as `before`, name, `after`. `null`: no address, or the name could mislead. */
   account: { before: string; name: string; after: string } | null
   /** Details of the event, each in one line. */
   details: string[]
@@ -224,7 +224,8 @@ function spanUntil(expiresAt: Date | undefined, lang: Locale, now: number): stri
 
 /**
  * Normalizes a URL, so that it contains no character that could end an attribute or a line.
- * @throws TypeError if it is no absolute http: or https: URL. The message omits the URL, which may contain a token.
+ * @throws TypeError if it is no absolute http: or https: URL. The error message omits the URL, which may contain a
+ * token.
  */
 export function webUrl(given: string, name: string): string {
   const url = typeof given === 'string' && URL.canParse(given) ? new URL(given) : null

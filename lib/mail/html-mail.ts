@@ -24,7 +24,7 @@ interface MailDesign {
   logo: CommonModel['logo']
   colorScheme: 'light' | 'dark' | 'auto'
   background: string | { light: string | null; dark: string | null }
-  /** `px` or `rem`, or `0`. */
+  /** A length in `px` or `rem`, or `0`. */
   radius: string
   /** A CSS list of font families; `null`: the system's. */
   font: string | null

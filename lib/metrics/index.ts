@@ -184,8 +184,8 @@ const GAUGES: Partial<
 
 /**
  * Reports counters, durations and gauges. Labels come from closed lists, so that strangers can't create time series.
- * Returns a function that stops the reports. Durations cover every service in this process, so call this function once
- * for each registry.
+ * Returns a function that stops the reports. Durations cover every service in this process, so call `authorityMetrics`
+ * once for each registry.
  * @example authorityMetrics(app.authority, { prometheus: await import('prom-client') })
  */
 export function authorityMetrics(

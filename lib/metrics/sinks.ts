@@ -83,7 +83,10 @@ export function meterSink(name: MetricName, { description, buckets, unit }: Metr
   }
 }
 
-/** Registers a gauge that calls `read` at each collection. Returns a function that stops it. */
+/**
+ * Registers a gauge that calls `read` at each collection. Returns a function that ends the readings. The gauge stays
+ * registered.
+ */
 export function prometheusGauge(
   name: MetricName,
   metric: Metric,

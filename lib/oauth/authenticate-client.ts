@@ -74,7 +74,8 @@ async function provedBySecret(
   if (client === null && asSent !== undefined && asSent.clientId !== credentials.clientId)
     client = await clients.findById(asSent.clientId)
   const presented = method === 'none' ? '' : credentials.clientSecret
-  // Compares both spellings for unknown clients too, so that the time does not reveal which clients exist.
+  // Compares both spellings (form-decoded and as sent) for unknown clients too, so that the time does not reveal which
+  // clients exist.
   const secret = client?.clientSecret ?? ''
   const spellings = [presented, asSent?.clientSecret ?? presented].map((spelling) => equalSecrets(spelling, secret))
   if (client === null) return { reason: 'unknown_client', client }

@@ -65,7 +65,7 @@ export interface GrantDeps extends Required<TokenSlots>, Targets {
   passwordGrant: 'first-party' | 'clients' | false
   refreshToken: RefreshTokenPolicy
   claims: ClaimsFunction | null
-  /** True if a connection accepts ID tokens of apps in a token exchange. */
+  /** True if a token exchange accepts ID tokens that native apps got from a provider. */
   exchange: boolean
 }
 
@@ -85,8 +85,8 @@ export interface GrantCall extends GrantContext {
   /** Counts an account that the grant is about to create. @throws OAuthError if there were too many */
   reserveSignUp(check: SignUpCheck): Promise<void>
   /**
-   * True if the user has given their second factor in this browser before. Such a browser may use codes of a disabled
-   * app.
+   * True if the user has given their second factor in this browser since their password and factors last changed. Such
+   * a browser may use codes of a disabled app.
    */
   knows(check: SecondFactorCheck): boolean
 }
@@ -106,7 +106,7 @@ export interface TokenResponse {
 
 /** A parameter of a grant. */
 interface GrantParam {
-  /** Its limit in bytes of UTF-8. */
+  /** Its maximum length in bytes of UTF-8. */
   bytes: number
   /** Its description in API documents. `null`: they leave the parameter out. */
   what?: string | null

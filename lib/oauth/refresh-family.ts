@@ -208,7 +208,7 @@ export async function refreshAccessToken(
 ): Promise<RefreshResponse> {
   const presented = parseCredential(token)
   if (presented === null) throw refused('malformed')
-  // The request can contain no DPoP proof.
+  // This endpoint reads no DPoP proof, so it finds no family that is bound to a key.
   const attempt: RefreshAttempt = { presented, jkt: null, origin, refused }
   // Waits for the signing keys before the token is replaced, so that a failure here costs no token.
   await deps.accessTokens.ready()

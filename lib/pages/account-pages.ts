@@ -143,7 +143,7 @@ export function accountRemoved(model: PageModels['account_removed']): string {
   })
 }
 
-/** Asks a user who can't confirm by a password to sign in again. */
+/** Asks the user to sign in again before a change. */
 export function signInAgain({ messages }: AccountModel, url: string): Html {
   return html`<p>${messages.freshText}</p>
 ${action(url, messages.signInAgain)}`
@@ -312,7 +312,7 @@ function badge(messages: Messages, isConfirmed: boolean): Html {
   return html`<span class="badge ${isConfirmed ? 'good' : 'bad'}">${label}</span>`
 }
 
-/** The names without duplicates. 0 if there are none. */
+/** The names without duplicates. 0 if there are none, `null` if they are unknown. */
 function namesOf(names: readonly string[] | null): HtmlValue {
   if (names === null || names.length === 0) return names === null ? null : 0
   return [...new Set(names)].map((each, index) => [index > 0 && ' · ', html`<bdi>${each}</bdi>`])

@@ -13,7 +13,7 @@ export interface PageError {
 
 /** Fields of every page. */
 export interface CommonModel {
-  /** The name of the service: the option `pages.title`. */
+  /** The name of the service: the option `pages.title`, else the host of the issuer. */
   title: string
   /** `null`: pages show the title instead. `dark`: the URL in dark mode, `null` for the same URL. */
   logo: { url: string; dark: string | null; height: number; alt: string } | null
@@ -43,7 +43,7 @@ export interface CommonModel {
   clientName: string | null
 }
 
-/** A field that the host added by `registration.fields`, on the sign-up page or the profile page. */
+/** A field that the host added by `registration.fields`, as a form shows it. */
 export interface ProfileField {
   name: string
   /** `{terms}` and `{privacy}` become links, as in the footer. */

@@ -5,7 +5,7 @@ import { durationOf, format } from './texts.ts'
 import type { PageModels } from './model.ts'
 import { finished } from './sign-in-pages.ts'
 
-/** Warnings about a client that nobody registered: who publishes it, and that it is a program on this computer. */
+/** Notes about a client that nobody registered: who publishes it, if anybody, and whether it runs on this computer. */
 function warnings({ messages, unknown }: PageModels['consent']): Html {
   if (unknown === null) return html``
   const { host, warnsOfProgram } = unknown

@@ -11,7 +11,7 @@ export interface FormState {
   focus: string
 }
 
-/** Shows an error at its field, or above the form if the form does not have that field. */
+/** Makes the state of a form that shows the error at its field, or above the form if it has no such field. */
 export function formState(error: PageError | null, fields: readonly string[], focus: string): FormState {
   const wrong = error?.field !== null && error?.field !== undefined && fields.includes(error.field) ? error.field : null
   return { error, wrong, focus: wrong ?? focus }

@@ -54,7 +54,7 @@ interface Layout {
   error?: PageError | null
   /** The URL of the passkey script, on pages that ask for a passkey. */
   passkeyScript?: string | null | undefined
-  /** On account pages, which are wide and without a card: the parts that `accountSides` makes. */
+  /** On account and administration pages, which are wide and without a card: the parts around the content. */
   wide?: { bar: Html; column: Html; end: Html }
   /** True if the last form succeeded. The title of the document then says so. */
   isDone?: boolean

@@ -3,10 +3,10 @@ import type { ConnectButton, FormModel, PasskeyForm, ProfileField } from './comm
 /** Pages that lead to a session: sign-in, registration, and the links of messages. */
 export interface SignInModels {
   /**
-   * `again`: a user is signed in, and the target requires a more recent or stronger sign-in.
-   * `passwordLater`: the password may stay empty, because some email addresses sign in at a provider. `tellsPasskeys`:
-   * the form needs the hidden field `passkeys`, with the value `yes` if the browser supports passkeys. The page
-   * `second_factor` has it too. Without this field, the page `passkey_prompt` never shows.
+   * `again`: a user is signed in, and the target requires a more recent or stronger sign-in. `passwordLater`: the
+   * password may stay empty, because some email addresses sign in at a provider. `tellsPasskeys`: the form needs the
+   * hidden field `passkeys`, with the value `yes` if the browser supports passkeys. The pages `second_factor`,
+   * `email_code` and `email_link` have it too. Without this field, the page `passkey_prompt` never shows.
    */
   login: FormModel & {
     again: boolean
@@ -60,10 +60,11 @@ export interface SignInModels {
    */
   reset_password: FormModel & { token: string; username: string; minLength: number; loginUrl: string; done: boolean }
   /**
-   * Asks to confirm an address. `sentAt`: the time of the message, in milliseconds since the epoch. `canDisown`: a
-   * button `decision` with the value `not_me` removes the account's password, for a person who did not sign up.
-   * `newAddress`: the future address of `username`, `null` if the account has it already. `done`: the address is
-   * confirmed. `continueUrl`: the next page of a signed-in user. `disowned`: the password was removed.
+   * Asks to confirm an address. `sentAt`: the time of the message, in milliseconds since the epoch. `canDisown`: there
+   * is a button `decision` with the value `not_me`. The button removes the account's password, for a person who did not
+   * sign up, or stops the change to `newAddress`. `newAddress`: the future address of `username`, `null` if the account
+   * has it already. `done`: the address is confirmed. `continueUrl`: the next page of a signed-in user. `disowned`: the
+   * button `not_me` has worked.
    */
   verify_email: FormModel & {
     token: string

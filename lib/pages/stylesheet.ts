@@ -59,7 +59,7 @@ export interface Design {
   /** `#rrggbb`, or one color for each scheme. */
   accentColor: AccentColor
   colorScheme: 'light' | 'dark' | 'auto'
-  /** `#rrggbb` */
+  /** `#rrggbb`, or one color for each scheme. `null`: the built-in background. */
   background: string | { light: string | null; dark: string | null }
   radius: string
   layout: 'card' | 'plain'

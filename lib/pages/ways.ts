@@ -46,8 +46,8 @@ const MARKS: Readonly<Record<string, Html>> = {
 }
 
 /**
- * Returns `null` for a provider without a mark here. The link text names the provider, so the mark is hidden from
- * screen readers.
+ * Returns the mark of a provider. `null`: there is none in `MARKS`. The link text names the provider, so the mark is
+ * hidden from screen readers.
  */
 function brandMark(brand: string | null): Html | null {
   const mark = brand !== null && Object.hasOwn(MARKS, brand) ? MARKS[brand] : undefined

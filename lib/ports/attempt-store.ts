@@ -12,7 +12,7 @@ export interface AttemptStanding {
   windowMs: number
   /** The number of attempts that still pass now. */
   remaining: number
-  /** Milliseconds until `remaining` grows by one. 0 if no attempt is counted. */
+  /** Milliseconds until `remaining` grows by one. 0 if no attempt is counted. `windowMs` if `max` is below 1. */
   resetMs: number
 }
 

@@ -51,8 +51,8 @@ export interface Client {
    */
   clientSecret?: string | undefined
   /**
-   * How the client proves itself. `private_key_jwt`: by a JWT that it signs with a key of `jwks` or `jwksUri`, whose
-   * `aud` is the issuer.
+   * How the client proves itself. `private_key_jwt`: by a JWT with the issuer as `aud`, signed with a key of `jwks` or
+   * `jwksUri`.
    * @see RFC 7523 §3, OpenID Connect Core 1.0 §9
    */
   tokenEndpointAuthMethod?: 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt' | undefined
@@ -65,7 +65,8 @@ export interface Client {
     | undefined
   /**
    * The address of its key set, instead of `jwks`: `https:`, or `http:` on this machine. The keys are cached for ten
-   * minutes, and for up to 24 hours while the address does not answer. A new `kid` is looked up at most once a minute.
+   * minutes, and for up to 24 hours while the address does not answer. A `kid` that the cached set lacks causes a new
+   * fetch, at most once a minute.
    */
   jwksUri?: string | undefined
   /**
@@ -136,7 +137,10 @@ export interface ClientStore {
   findById(clientId: string): Promise<Client | null>
 }
 
-/** A client that is not in the host's list or store and describes itself by metadata. It always asks for consent. */
+/**
+ * A client that is not in the host's list or store and describes itself by metadata. The service always asks the user
+ * for consent.
+ */
 export interface UnknownClient extends Client {
   firstParty: false
   unknown: {

@@ -29,7 +29,7 @@ export interface JwtEngine {
   generate(alg: string): Promise<JsonWebKeyObject>
   /** Rejects a JWK that is not a private key for its `alg`, or is too weak. */
   load(privateJwk: JsonWebKeyObject): Promise<LoadedKey>
-  /** The public half of a key, which can only verify. Rejects a JWK that is not a public key. */
+  /** The public half of a key, which can only verify. Rejects a malformed JWK and a shared secret. */
   loadPublic(publicJwk: JsonWebKeyObject): Promise<VerifyingKey>
   /** Loads a shared secret for HS256. */
   loadSecret(secret: string): Promise<LoadedKey>
@@ -46,8 +46,8 @@ export interface Random {
 /** Authenticated encryption at rest under the option `secret`. */
 export interface Sealer {
   /**
-   * `context`: the purpose and owner of the text. It opens only under the same context, so that a text sealed for one
-   * purpose or user is useless for another.
+   * `context`: the purpose and owner of the text. The sealed text opens only under the same context, so that a text
+   * sealed for one purpose or user is useless for another.
    */
   seal(plain: string, context?: string): string
   /** `null` if no configured secret opens it, or it was sealed for another context. */
@@ -72,7 +72,7 @@ export interface PasswordHasher {
   verify(encoded: string, password: string, secret?: Uint8Array): Promise<boolean>
 }
 
-/** A parsed hash of another system (accounts/imported-hash-formats), with acceptable parameters. */
+/** A parsed hash of another system, with cost parameters within the limits of accounts/imported-hash-formats. */
 export type ImportedHash =
   | BcryptHash
   | { kind: 'scrypt'; N: number; r: number; p: number; salt: Uint8Array; tag: Uint8Array }

@@ -41,8 +41,8 @@ export interface DevicePoll {
 }
 
 /**
- * `granted`: the user allowed the request. Only one poll gets this outcome. `unknown`: the client has no such request,
- * or the code was handed out before.
+ * `granted`: the user allowed the request. Only one poll gets this outcome. `unknown`: no request has this id, digest
+ * and client, or the code was handed out before.
  */
 export type DevicePollOutcome =
   | { outcome: 'granted'; codeId: string }

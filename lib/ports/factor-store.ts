@@ -9,9 +9,9 @@ export interface TotpFactor {
   sealedSecret: string
   /** The time step of the newest accepted code. Codes of this step and of earlier ones are refused. RFC 6238 §5.2 */
   lastStep: number
-  /** Wrong codes since the last right one, from browsers that are not known (see `knownFailures`). */
+  /** Wrong codes since the last right one, both from browsers that are not known (see `knownFailures`). */
   failures: number
-  /** Wrong codes since the last right one, from known browsers: the user gave the second factor there before. */
+  /** Wrong codes since the last right one, both from known browsers: the user gave the second factor there before. */
   knownFailures: number
   /** After too many `failures` the app works only in known browsers, until the user removes it and adds it again. */
   disabled: boolean
@@ -77,7 +77,7 @@ export interface UserFactors {
    * flag.
    */
   twoStepChosen: boolean
-  /** Changes with each change of the set of factors, and with each `forgetDevices`. 0: nothing changed yet. */
+  /** Changes with the set of factors, `setTwoStep`, `forgetDevices` and the outcome `forgotten`. 0: no change yet. */
   deviceEpoch: number
 }
 
@@ -151,8 +151,8 @@ export interface PasskeyUse {
 }
 
 /**
- * `regressed`: the counter did not grow, although it counts. A passkey that may be copied (`backupEligible`) is
- * accepted nevertheless, because copies can count separately. Any other is refused as a possible copy.
+ * `regressed`: the counter did not grow, and the stored one is not 0. A passkey that may be copied (`backupEligible`)
+ * is accepted nevertheless, because copies can count separately. Any other is refused as a possible copy.
  */
 export type UsedPasskey =
   | { outcome: 'used'; regressed: boolean }
@@ -246,7 +246,7 @@ export interface FactorStore {
   removeProvisional(userId: string): Promise<RemovedFactor[]>
   /** `false` if the user has no such factor. */
   renameFactor(naming: { userId: string; factorId: string; name: string | null }): Promise<boolean>
-  /** Changes the device epoch and resolves to the new one, so that no remembered browser counts any more. */
+  /** Changes the device epoch and resolves to the new one, so that no browser is remembered any more. */
   forgetDevices(userId: string): Promise<number>
   /**
    * Removes every factor and recovery code, and ends `twoStepChosen`. Resolves to the former number of factors. The

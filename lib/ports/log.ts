@@ -113,7 +113,7 @@ export function onceAMinute<Level extends 'info' | 'warn'>(
   level: Level,
   { clock, log }: { clock: Pick<Clock, 'monotonic'>; log: Log<Level> }
 ): Advise {
-  // Counts by code, so that invented causes of one code don't silence another.
+  // Limits each code separately, so that invented causes of one code don't silence another code.
   const toldAt = new Map<LogCode, Map<string, number>>()
   return ({ code, cause, text, bindings }) => {
     const now = clock.monotonic()

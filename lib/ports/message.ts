@@ -31,7 +31,7 @@ export interface MessageCommon {
   ip?: string | null | undefined
   /**
    * The browser's `User-Agent`, which may be any text: show only names that you recognize, never the text itself.
-   * `null`: as for `ip`.
+   * `null`: none is known, or it belongs to another person.
    */
   userAgent?: string | null | undefined
   /**

@@ -31,8 +31,8 @@ const UNREACHABLE = [
 ]
 
 /**
- * True for a known outage: the error says so, or the error or its `cause` is a Node.js error about an unreachable
- * server.
+ * True for a known outage. If the error has `isOutage`, that value decides. Otherwise the `code` of the error must be a
+ * Node.js code for an unreachable server, or its `cause` must be a known outage.
  */
 export function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false
@@ -46,10 +46,13 @@ export function isOutage(error: unknown): boolean {
   return error.cause instanceof Error && error.cause !== error && isOutage(error.cause)
 }
 
-/** Calls that fail together in one statement reject with one error, so an error may have several names. */
+/** The names of the calls that rejected with an error. Calls that share one statement reject with the same error. */
 const failedCalls = new WeakMap<object, Set<string>>()
 
-/** Wraps the methods of a store. If one rejects, remembers its name for the error, so that the log can say it. */
+/**
+ * Wraps the methods of a store. If a method rejects, remembers its name for the error, so that the log can name the
+ * call.
+ */
 export function namingFailures<Store extends object>(store: string, methods: Store): Store {
   const named = Object.entries(methods).map(([name, method]: [string, unknown]) => [
     name,

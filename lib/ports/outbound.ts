@@ -2,7 +2,7 @@ import type { Distance } from '../protocol/distance.ts'
 
 /** A request to another server. */
 export interface OutboundRequest {
-  /** `https:`, or `http:` on this machine where `noNearerThan` allows it. Without user name and password. */
+  /** `https:`, or `http:` on this machine if `noNearerThan` allows it. Without user name and password. */
   url: string
   method: 'GET' | 'POST'
   headers?: Readonly<Record<string, string>> | undefined
@@ -46,7 +46,7 @@ export type Outbound = (request: OutboundRequest) => Promise<OutboundAnswer>
 
 /**
  * The reason why no response could be used. `code`: `TIMEOUT`, `ABORTED`, `BUSY`, `BAD_URL`, `TOO_NEAR`, `TOO_LARGE`,
- * `ENCODED`, or a code of Node.js or OpenSSL. Contains nothing of the request or the response.
+ * `ENCODED`, `NO_CONNECTION`, or a code of Node.js or OpenSSL. Contains nothing of the request or the response.
  */
 export class OutboundError extends Error {
   readonly code: string

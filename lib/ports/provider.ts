@@ -120,7 +120,7 @@ export interface ConnectionOptions {
   name?: string | undefined
   /** The provider's id for this service. */
   clientId: string
-  /** The secret that the provider gave with it. */
+  /** The client secret from the provider. */
   clientSecret?: string | undefined
   /** The scopes to ask for. */
   scopes?: string[] | undefined
@@ -159,9 +159,9 @@ export interface ConnectionOptions {
     | undefined
   /**
    * `({ user, claims, tokens, isNew }) => void`: called after a sign-in that is finished with the provider's answer. No
-   * reply waits for it. It alone sees the provider's tokens, once, because they are not stored. A sign-in that ends on
-   * a page of this service (a second factor, fields of a new account, linking to an account) does not call it. For
-   * these there are the events `authenticated`, `registered` and `identity_linked`.
+   * reply waits for this hook. Only this hook sees the provider's tokens, once, because they are not stored. A sign-in
+   * that ends on a page of this service (a second factor, fields of a new account, linking to an account) does not call
+   * it. For these there are the events `authenticated`, `registered` and `identity_linked`.
    */
   onSignIn?: ((event: ConnectionSignIn) => void | Promise<void>) | undefined
   /** The link on the sign-in page. */

@@ -34,7 +34,7 @@ export const NEVER = Number.MAX_SAFE_INTEGER
 /** `expect` of a write that replaces or deletes any version, or no record. No version is equal to this text. */
 export const ANY = '*'
 
-/** True if a record that is stored, or `null`, is as the write expects. */
+/** True if the stored record (`null`: none) has the version that the write expects. */
 export const isExpected = ({ expect }: Pick<RecordWrite, 'expect'>, found: StoredRecord | null): boolean =>
   expect === ANY || expect === (found?.version ?? null)
 

@@ -1,9 +1,9 @@
 import type { AuthenticationProof } from '../protocol/authentication.ts'
 
 /**
- * A browser session of the hosted pages: one person signed in in one browser. Its cookie is `<sessionId>.<secret>`;
- * `sid` is the digest of the first part, and only a digest of the second is kept. Times are milliseconds since the
- * epoch.
+ * A browser session of the hosted pages: one person signed in in one browser. Its cookie is `<sessionId>.<secret>`.
+ * `sid` is derived from the first part (`sidOf`), and only a digest of the second is kept. Times are milliseconds since
+ * the epoch.
  */
 export interface BrowserSession {
   /**
@@ -47,7 +47,7 @@ export interface SessionRenewal {
   digest: string
   /** The new `lastUsedAt`. */
   now: number
-  /** The proofs of the new secret, like `methods`. Proofs under the former secret stay with that secret. */
+  /** The time and the proofs of the new secret. Proofs under the former secret stay with that secret. */
   authenticatedAt: number
   methods: AuthenticationProof[]
   expiresAt: number
@@ -96,7 +96,8 @@ export interface SessionStore {
   renewSession(renewal: SessionRenewal): Promise<boolean>
   /**
    * Ends all sessions of the user except `stays`, and resolves to the ended sessions. The session that stays has only
-   * the secret `stays.secret.digest` afterwards. It ends too if its live secret is neither `formerDigest` nor `digest`.
+   * the secret `stays.secret.digest` afterwards, or no working secret if `stays.secret` is `null`. With a secret, the
+   * session ends too if its live secret is neither `formerDigest` nor `digest`.
    */
   revokeSessionsOfUser(userId: string, stays?: StayingSession): Promise<BrowserSession[]>
   /** The user's sessions that are alive at `now`, newest first, each with the proofs of its newest secret. */

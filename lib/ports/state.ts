@@ -4,7 +4,8 @@ import type { TokenStore } from './token-store.ts'
 
 /**
  * The value of the option `state`: the stores of one engine. A call rejects if it could not do its work. If the server
- * was out of reach, the error has `isOutage: true`. The grace period of replaced tokens does not run during an outage.
+ * was out of reach, the error has `isOutage: true`. The service then extends the grace period of replaced tokens by the
+ * time of the outage, up to an hour.
  */
 export interface State {
   /** The state's name in messages: `memory`, `sqlite`, … Nothing depends on it. */
@@ -139,7 +140,7 @@ export interface StoredKey {
 
 export interface KeyStore {
   list(): Promise<StoredKey[]>
-  /** `false`, and nothing is written, if a key of this algorithm and sequence exists. */
+  /** `false`, and nothing is written, if a key with this `kid`, or with this algorithm and sequence, exists. */
   addIfAbsent(key: StoredKey): Promise<boolean>
   /** Deletes the private half and keeps the public one. Idempotent. */
   retire(kid: string): Promise<void>
@@ -155,11 +156,11 @@ export type MessageTokenPurpose = 'password_reset' | 'verify_email' | 'email_cha
  * `password_change`: the new hash of a password change that has not yet ended the user's other sign-ins.
  * `kept_session`: the sign-in that stayed when the password was changed. `contested_sign_up`: the password of an
  * unconfirmed account that another person wanted to sign up for. `enrolment`: the link that the host hands to a user
- * who has lost every second factor. `sign_in_code`: the short code sent to an address. Its owner stands for the
- * address, with or without a user, and only `redeemCode` uses it up. `factor_undo`, `email_undo`: a link in a message
- * that undoes a change of the factors or of the address. `undo_done`: such a link was just used. `email_undo_open`: an
+ * who has lost every second factor. `sign_in_code`: the short code sent to an address. Its `userId` names the address,
+ * with or without a user, and only `redeemCode` uses it up. `factor_undo`, `email_undo`: a link in a message that
+ * undoes a change of the factors or of the address. `undo_done`: such a link was just used. `email_undo_open`: an
  * earlier change of the address can still be undone. `factor_reset`: a reset of all second factors that no message has
- * reported to the user yet. `blocked_client`: a block of an unregistered client. Its owner stands for the client.
+ * reported to the user yet. `blocked_client`: a block of an unregistered client. Its `userId` names the client.
  * `invitation_done`: an accepted invitation, so that its link can still report the acceptance.
  */
 export type OneTimeTokenPurpose =
@@ -222,8 +223,8 @@ export interface OneTimeTokenStore {
   /**
    * Uses up the owner's code, or counts a failure, in one step: of parallel guesses at most five wrong ones are
    * compared, and of parallel right ones one is `redeemed`. The count survives a `put` that replaces the code. It ends
-   * when the code expires that the first wrong guess was for. Without this method there is no sign-in by email, and
-   * messages that confirm an address have no code.
+   * when a code is redeemed or discarded, or when the code expires that the first wrong guess was for. Without this
+   * method there is no sign-in by email, and messages that confirm an address have no code.
    */
   redeemCode?(guess: CodeGuess): Promise<CodeOutcome>
 }

@@ -1,8 +1,8 @@
 import type { BrowserSession, SessionUse } from './session-store.ts'
 
 /**
- * A refresh token family: all refresh tokens of one sign-in on one device. They share `sid`, and only digests of them
- * are stored. Times are milliseconds since the epoch.
+ * A refresh token family: all refresh tokens of one sign-in on one device. They share `sid`. The store has only digests
+ * of them, and the current token sealed under the one before it. Times are milliseconds since the epoch.
  */
 export interface RefreshTokenFamily {
   /** Public name of the family and the `sid` claim of its access tokens. Not a credential. */
@@ -29,10 +29,7 @@ export interface RefreshTokenFamily {
   sessionSid: string | null
   /** True if the family outlives that session, because `offline_access` was granted. Always true without a session. */
   offline: boolean
-  /**
-   * Further parameters of the authorization request besides the scope, as JSON (`AuthorizationDetails`).
-   * `null` without a request.
-   */
+  /** Further facts of the request besides the scope, as JSON (`AuthorizationDetails`). `null` if there are none. */
   authorization: string | null
 }
 
@@ -131,7 +128,9 @@ export interface ReplacedToken {
   sealed: string
 }
 
-/** The arguments to undo the rotation of one call: no client will receive the successor that the call got. */
+/**
+ * The arguments to undo the rotation of one call, because no client will receive the successor that this call returned.
+ */
 export interface RotationUndo {
   sid: string
   /** The successor. Nothing changes if it is no longer the family's current token. */
@@ -153,16 +152,16 @@ export interface EndedSession {
 export type RotateOutcome =
   | { outcome: 'rotated'; family: RefreshTokenFamily; undo: RotationUndo }
   /**
-   * The token was replaced within the grace period, or by a parallel call. `sealed`: the successor that the first call
-   * got.
+   * The token was replaced within the grace period, for example by a parallel call. `sealed`: the successor that the
+   * first call got.
    */
   | { outcome: 'repeated'; family: RefreshTokenFamily; sealed: string; undo: RotationUndo }
   | { outcome: 'replayed'; family: RefreshTokenFamily }
   | { outcome: 'unknown' }
 
 /**
- * Refresh token families. Every operation is atomic across all instances. A method rejects during an outage and
- * resolves to every outcome of the protocol.
+ * Refresh token families. Every operation is atomic across all instances. A method rejects during an outage. Every
+ * outcome of the protocol is a result, not an error.
  *
  * Every `sid` begins with the partition of its user (see protocol/digest).
  *
@@ -173,7 +172,7 @@ export type RotateOutcome =
 export interface TokenStore {
   createFamily(family: NewRefreshTokenFamily): Promise<void>
   /**
-   * Stores a code. With `use`, the code belongs to that browser session, and the session is used in the same step.
+   * Stores a code. With `use`, the same step binds the code to that browser session and records the use of the session.
    * `false`, and nothing is changed, if the session is not alive. A parallel revocation of the session happens before
    * or after the whole step.
    */
@@ -193,8 +192,9 @@ export interface TokenStore {
   /** Compare-and-swap from `use.digest` to `next`. One of any number of parallel calls with one token is `rotated`. */
   rotateToken(use: TokenUse, next: Successor): Promise<RotateOutcome>
   /**
-   * Gives a successor back, once per call that got it (`rotated`, `repeated`). When all have given it back, the
-   * rotation is undone: the replaced token is current again. Does nothing if the family has changed or ended since.
+   * Withdraws the successor from one `rotateToken` call (`rotated` or `repeated`) whose response could not be made.
+   * When every call that returned this successor has withdrawn it, the replaced token is current again. Does nothing if
+   * the family has changed or ended since.
    */
   undoRotation(undo: RotationUndo): Promise<void>
   /**

@@ -24,8 +24,8 @@ interface TracedWork {
 export type TraceName = keyof TracedWork
 
 /**
- * The argument of subscribers of `tracing:fastify-authority.<name>:*`. Contains no results or errors of a store,
- * because these may contain secrets.
+ * The argument of subscribers of `tracing:fastify-authority.<name>:*`. `error` has only the name of the real error.
+ * Results and error messages are left out, because they may contain secrets.
  */
 export type TraceContext<Name extends TraceName = TraceName> = TracedWork[Name] & { error?: Error }
 

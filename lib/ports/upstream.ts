@@ -127,7 +127,7 @@ export interface Connection {
   enforce: boolean
   /** The provider's names for the apps whose ID tokens the token endpoint accepts. Empty: none. */
   audiences: readonly string[]
-  /** True if such a token must have a nonce. */
+  /** True if an ID token of an app must have a nonce. */
   appNonce: boolean
   /**
    * Returns the part of the provider's tokens that a link keeps, sealed, for `withdraw`. `undefined`: the link keeps

@@ -13,13 +13,13 @@ export interface User {
   /**
    * The time at which the address was proved to be the user's, as milliseconds since the epoch or a `Date`. The proof
    * came from this service, or from a connection that is authoritative for the mailbox. 0: never, and `emailVerified`
-   * is the claim of another provider. Left out, or `null`: not known, so `emailVerified` counts as the host says.
+   * is the claim of another provider. Left out, or `null`: not known, so the service trusts `emailVerified`.
    */
   emailProvedAt?: number | Date | null
   /**
    * The time of the last change of the password, as milliseconds since the epoch or a `Date`. If the store provides it,
-   * a sign-in from before that time is refused, even if ending it has failed, and a consent from before is asked for
-   * again. Left out, or `null`: not known.
+   * the service refuses a sign-in from before that time, even if it failed to end the sign-in. A consent from before is
+   * asked for again. Left out, or `null`: not known.
    */
   passwordChangedAt?: number | Date | null
   /**
@@ -110,7 +110,7 @@ export interface Identity {
 export interface LinkedIdentity extends Identity {
   /** The `id` of the connection of its last use. */
   connection: string
-  /** The last verified address at the provider. It helps the person to tell links apart. It never finds a user. */
+  /** The last verified address at the provider. Shown to the person to tell links apart. Never used to find a user. */
   email?: string
   linkedAt: number
   lastUsedAt: number
@@ -129,10 +129,10 @@ export interface LinkedIdentity extends Identity {
 /**
  * The host's users. Every method is a transaction: when its promise resolves, the change is visible to every other
  * caller. A method rejects during an outage. A missing user resolves to `null` (or `undefined`). A missing method turns
- * off the routes that need it. Every answer is checked. An answer of another shape (an array of rows, 0 for `disabled`)
- * is a `MisfitError` in the log. The request then gets 500 `server_error`, and the attempt counts against the limits.
- * An optional field may be `null`, as SQL has it. `Account`: the type of your rows, by which `authPlugin<Account>`
- * types the option `claims`.
+ * off the routes that need it. Every answer is checked. An answer of another shape (an array of rows, the text `false`
+ * for `disabled`) is a `MisfitError` in the log. The request then gets 500 `server_error`, and the attempt counts
+ * against the limits. An optional field may be `null`, as SQL has it, and a boolean may be 0, 1 or a `Date`. `Account`:
+ * the type of your rows, by which `authPlugin<Account>` types the option `claims`.
  */
 export interface UserStore<Account extends User = User> {
   findById(id: string): Promise<Account | null>

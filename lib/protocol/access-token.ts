@@ -57,8 +57,8 @@ interface TokenHeader {
 }
 
 /**
- * Claims with a fixed meaning in access tokens and ID tokens, which a host must not set by accident: key binding,
- * delegation, and `at_hash`, which makes an ID token.
+ * Claims with a fixed meaning in access tokens and ID tokens, which a host must not set by accident. Among them are
+ * claims for key binding and delegation, and `at_hash`, which marks a token as an ID token.
  */
 export const TOKEN_CLAIMS = [
   'sub',
@@ -145,7 +145,8 @@ function readTokenHeader(part: string, kind: keyof typeof KINDS): TokenHeader {
 }
 
 /**
- * Checks every claim of a token whose signature is valid, at `now` (milliseconds), and freezes the claims.
+ * Checks the claims that decide whether a token with a valid signature is accepted at `now` (milliseconds), and freezes
+ * all claims.
  * @throws OAuthError `invalid_token`
  * @see RFC 9068 §4, RFC 8725 §3.8, §3.9
  */

@@ -25,7 +25,7 @@ export interface AuthenticationProof {
    * been asked to authenticate the person again, but was not.
    */
   freshFrom?: number
-  /** The authentication methods in the issuer's own words. @see RFC 8176 §2 */
+  /** The authentication methods as the provider or the host names them. @see RFC 8176 §2 */
   amr?: string[]
   /** The level that the host states, for a `connection` or for a sign-in by the host's own code. */
   acr?: string
@@ -123,8 +123,8 @@ export function contextOf(
     const proofs = by.flatMap((method) => methods.find((proof) => proof.method === method) ?? [])
     if (proofs.length < by.length) return []
     const said = proofs[0]?.acr
-    // The `acr` that the host states describes the first proof only. It must not lower a level that a second factor
-    // reaches.
+    // The `acr` that the host states describes the first proof only. This `acr` must not lower a level that a second
+    // factor reaches.
     const isWorth = said !== undefined && (by.length === 1 || acr === null || covers(said, acr)) ? said : acr
     return [
       {
@@ -159,9 +159,9 @@ export function provedSince({ methods, authenticatedAt }: Authenticated): number
 }
 
 /**
- * The context of a session with the time since which all of its proofs are fresh. It decides on actions for which a
- * stolen session must not be enough. A sign-in at a provider that can authenticate the person again is fresh only if
- * the provider was asked to.
+ * The context of a session with the time since which all of its proofs are fresh. This context decides on actions for
+ * which a stolen session must not be enough. A sign-in at a provider that can authenticate the person again is fresh
+ * only if the provider was asked to.
  */
 export function freshContextOf(signIn: Authenticated): AuthenticationContext {
   const since = Math.min(provedSince(signIn), ...signIn.methods.flatMap(({ freshFrom }) => freshFrom ?? []))
@@ -183,13 +183,13 @@ export const hasProvedSecond = (signIn: Authenticated): boolean =>
 export const lacksSecondFactor = (session: Authenticated, now: number): boolean =>
   contextOf(session, [MFA_ACR]) === null && contextOf(withCode(session, now), [MFA_ACR]) !== null
 
-/** Adds a second factor to the sign-in. */
+/** Returns the session as it would be with an additional code of an authenticator app at `at`. */
 export const withCode = (session: Authenticated, at: number): Authenticated => ({
   ...session,
   methods: [...session.methods, { method: 'otp', at }]
 })
 
-/** A younger proof comes from the sign-in page. That page would only send the user back with the same proof. */
+/** A proof younger than this comes from the sign-in page. Sending the user there again would return the same proof. */
 const JUST_NOW_MS = 60_000
 
 export const wasProvedJustNow = ({ methods }: Pick<Authenticated, 'methods'>, now: number): boolean =>
@@ -203,7 +203,10 @@ export const passwordProof = (at: number): AuthenticationProof => ({ method: 'pa
  */
 export const TEST_PROOFS: unique symbol = Symbol('proofs')
 
-/** The proofs that this `acr` needs, at this time. @throws RangeError for an unknown value */
+/**
+ * Returns proofs at the time `at` that give this `acr`: those of its first entry in `CONTEXTS`.
+ * @throws RangeError for an unknown value
+ */
 export function proofsFor(acr: string, at: number): AuthenticationProof[] {
   const found = CONTEXTS.find((context) => context.acr === acr)
   if (found === undefined)

@@ -93,9 +93,11 @@ export const RESPONSE_MODES: readonly ResponseMode[] = ['query', 'fragment', 'fo
  * ignored.
  *
  * Checks only the sizes of `client_id` and `redirect_uri`, so that these can be checked first. Truncates any other
- * overlong parameter to one byte above its limit, and marks one that was sent twice. `checkParams` refuses both later,
- * on any page that carries the request. `state` stays whole, because it is returned unchanged. Reads `state` and
- * `response_mode` from the request object if the query lacks them.
+ * overlong parameter, but keeps it above its limit, and marks one that was sent twice. `checkParams` refuses both
+ * later, on any page that carries the request. Values of `resource` are joined instead. `state` stays whole, because it
+ * is returned unchanged. Refuses at once a `state` that can't be returned (sent twice, or longer than
+ * `MAX_SERIALIZED`), and a `client_id` or `redirect_uri` that was sent twice. Reads `state` and `response_mode` from
+ * the request object if the query lacks them.
  * @throws OAuthError `invalid_request` naming the parameter
  * @see RFC 6749 §3.1
  */

@@ -199,8 +199,8 @@ export function verifyCodeChallenge(verifier: string | undefined, challenge: str
 }
 
 /**
- * The parameters of an authorization request that the code and its refresh token family keep for the token endpoint, ID
- * tokens and userinfo. Kept as JSON in `RefreshTokenFamily.authorization`.
+ * The facts of an authorization or token request that the code and its refresh token family keep for the token
+ * endpoint, ID tokens and userinfo. Kept as JSON in `RefreshTokenFamily.authorization`.
  */
 export interface AuthorizationDetails {
   /** Absent for a grant without a redirect. */

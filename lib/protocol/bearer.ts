@@ -51,7 +51,8 @@ export function bearerCredential(token: string): string {
 /**
  * The token of the `Authorization` header or of the form parameter `access_token`. An empty parameter counts as not
  * sent.
- * @throws OAuthError `invalid_request` if both are sent, even if they are equal; `invalid_token`
+ * @throws OAuthError `invalid_request` if both are sent, even if they are equal, or if the parameter is repeated.
+ * `invalid_token` for a malformed token
  * @see RFC 6750 §2, §2.2, §3.1
  */
 export function headerOrFormToken(authorization: string | undefined, form: unknown): SentToken | undefined {

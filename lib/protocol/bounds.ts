@@ -1,13 +1,13 @@
 /**
- * The maximum number of sessions of one kind per user. A sign-in reads all of them in one step that blocks the store:
- * 2,000 take 23 ms on Redis.
+ * The upper bound of the options that limit a user's sessions of one kind. A sign-in reads all of them in one step that
+ * blocks the store: 2,000 take 23 ms on Redis.
  */
 const MAX_PER_USER = 1000
 /** The maximum number of users with one email that a store returns. */
 export const MOST_WITH_ONE_EMAIL = 10
 /**
- * The maximum that a rate limit may count. Each attempt reads all counted attempts of a rule: at 10,000, a refusal
- * takes Redis 0.4 ms.
+ * The highest `max` of a rate limit. Each attempt reads all counted attempts of a rule: at 10,000, a refusal takes
+ * Redis 0.4 ms.
  */
 export const MAX_COUNTED = 10_000
 
@@ -26,7 +26,7 @@ export function checkPerUser(bounds: Readonly<Record<string, number>>): void {
 }
 
 /**
- * Rejects the rest of a store's options, because a misspelled option would otherwise be ignored silently.
+ * Refuses options that the store does not have, because a misspelled option would otherwise be ignored silently.
  * @throws TypeError with the name of the option
  */
 export function noOthers(store: string, others: object): void {
@@ -57,8 +57,8 @@ export const STORABLE = /^[^\0\p{Cs}]*$/u
 export const isStorable = (text: string): boolean => STORABLE.test(text)
 
 /**
- * A character that is not visible or turns the writing direction: controls, marks, fillers and line separators. Not the
- * two that choose between the black and the colored form of a sign.
+ * A character that is not visible or turns the writing direction: controls, marks, fillers and line separators.
+ * Excludes the two variation selectors that choose between text and emoji style.
  */
 export const UNSEEN = /(?![\ufe0e\ufe0f])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u
 

@@ -55,7 +55,8 @@ const BASIC = /^basic(?![\w!#$%&'*+.^`|~-])/i
 
 /**
  * Reads the client's credentials from the header and the parameters. `undefined` if there are none.
- * @throws OAuthError `invalid_request` if two methods are used at once, `invalid_client` if the header is malformed
+ * @throws OAuthError `invalid_request` if two methods are used at once, or if parameters are missing or contradict each
+ * other. `invalid_client` if the header is malformed
  * @see RFC 6749 §2.3.1
  */
 export function clientCredentials(

@@ -12,8 +12,8 @@ interface CookieKind {
   once: boolean
   /**
    * The owner of the unfinished task that the cookie belongs to. `null`: it belongs to no task. Cookies of tasks are
-   * cleared at each sign-out, and when another user signs in. `of_user`: a sign-in in a browser without a user also
-   * clears the cookie, unless the cookie belongs to that user.
+   * cleared at each sign-out, and when another user signs in. `of_user`: a sign-in in a browser in which nobody was
+   * signed in also clears the cookie, unless the cookie belongs to that user.
    */
   begun: 'by_anyone' | 'of_user' | null
   /**

@@ -3,8 +3,9 @@ import { OAuthError } from '../errors.ts'
 const MAX_LENGTH = 2000
 
 /**
- * The `next` of a page of a list, and `after` of the request for the page behind it. It needs no signature, because a
- * store binds its parts as values. `placeOf`: the place of these values, or `null` if they are none.
+ * Writes and reads the `next` of a page of a list, which the request for the following page sends as `after`. The text
+ * needs no signature, because a store binds its parts as values. `placeOf` returns `null` if the values are not a
+ * place.
  */
 export function cursorOf<Place>(valuesOf: (place: Place) => unknown[], placeOf: (values: unknown[]) => Place | null) {
   const write = (place: Place): string => Buffer.from(JSON.stringify(valuesOf(place))).toString('base64url')

@@ -141,7 +141,7 @@ export function proofFor(
   return proof
 }
 
-/** The refusal of a token that is bound to a key and comes without a proof. */
+/** The refusal of a token that is bound to a key and was not sent as `DPoP` with a proof. */
 export const boundToken = (): OAuthError =>
   invalidToken('The token is bound to a key. Send it as DPoP, with a proof.', 'cnf')
 

@@ -90,8 +90,8 @@ const LIMITS = {
 
 /**
  * Reads a logout request from the query or the form. All parameters are optional. An empty parameter counts as not
- * sent. An unknown one is ignored. `returnTo` is Auth0's name for `post_logout_redirect_uri`. It is used if that is
- * missing.
+ * sent. An unknown one is ignored. `returnTo`, Auth0's name for `post_logout_redirect_uri`, is used if
+ * `post_logout_redirect_uri` is missing.
  * @throws OAuthError `invalid_request` naming the parameter
  * @see OpenID Connect RP-Initiated Logout 1.0 §2
  */

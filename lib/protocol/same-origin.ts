@@ -28,9 +28,9 @@ export function isFromOtherOrigin(headers: BrowserHeaders, ownOrigin: string): b
 }
 
 /**
- * True if a request for one of our own pages or scripts is accepted. Refuses a GET only if the browser says that it
- * comes from another origin: a GET changes nothing, and a browser without `Sec-Fetch-Site` sends neither header with
- * it. Any other method must pass `isSameOrigin`.
+ * True if a request for one of our own pages or scripts is accepted. Refuses a GET or HEAD only if the browser says
+ * that it comes from another origin: it changes nothing, and a browser without `Sec-Fetch-Site` sends neither header
+ * with it. Any other method must pass `isSameOrigin`.
  */
 export function isFromOwnPage(request: { method: string; headers: BrowserHeaders }, issuer: string): boolean {
   const { method, headers } = request

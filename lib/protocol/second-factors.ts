@@ -20,8 +20,8 @@ interface HeldFactors {
 }
 
 /**
- * True if the user has any factor. (`twoStepOf` decides if sign-ins ask for a second step.) `null`: second factors are
- * off.
+ * True if the user has any factor. `null` means that second factors are off, and gives `false`. (`twoStepOf` decides if
+ * sign-ins ask for a second step.)
  */
 export function hasFactor(found: HeldFactors): boolean
 export function hasFactor<Found extends HeldFactors>(found: Found | null): found is Found

@@ -103,7 +103,8 @@ const CHECKS: ReadonlyArray<{ name: string; see: string; holds(claims: Claims, r
         ? aud.length > 0 && aud.every((one) => audiences.includes(one as string))
         : audiences.includes(aud as string)
   },
-  // With a single audience `azp` is not compared, because Google puts the app there and the app's server into `aud`.
+  // With a single audience `azp` is not compared, because Google puts the app into `azp` and the app's server into
+  // `aud`.
   {
     name: 'azp',
     see: 'OpenID Connect Core 1.0 §3.1.3.7 (4), (5)',
@@ -137,8 +138,8 @@ export function checkAppIdToken(claims: Claims, rules: AppTokenRules): void {
 }
 
 /**
- * The time until which the use of a token must be remembered, in milliseconds since the epoch. It is later than the end
- * of the token by `LEEWAY`. `issuedAt` is in seconds.
+ * The time until which the use of a token must be remembered, in milliseconds since the epoch. That is `LEEWAY` later
+ * than the last moment at which the token is accepted. `issuedAt` is in seconds.
  */
 export function appIdTokenEnd(issuedAt: number): number {
   return Math.ceil((issuedAt + MAX_AGE + LEEWAY) * 1000)

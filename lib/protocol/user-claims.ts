@@ -206,8 +206,8 @@ function claimsOf(member: unknown, name: string): Record<string, ClaimRequest | 
   const claims = Object.create(null) as Record<string, ClaimRequest | null>
   for (const [claim, how] of entries) {
     const request = how === null ? null : claimOf(how)
-    // `claims` has no prototype, so here the name would be a plain property. Copied by assignment, it would set a
-    // prototype.
+    // Skips `__proto__`. `claims` has no prototype, so the name would be a plain property here. But copying it by
+    // assignment would set a prototype.
     if (CLAIM_NAME.test(claim) && claim !== '__proto__') claims[claim] = request
   }
   return claims

@@ -110,7 +110,10 @@ export function recordApiKeyStore(store: RecordStore): Required<ApiKeyStore> {
   }
 }
 
-/** The API keys of this user. Throws if the record is unreadable, so that it does not look like a user without keys. */
+/**
+ * The API keys of this user. Throws if the record is unreadable or another user's, because such a user must not pass
+ * for a user without keys.
+ */
 function keysIn(view: View, userId: string): readonly PackedKey[] {
   const value = view.get(API_KEYS)
   if (value === null) return []

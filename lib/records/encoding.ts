@@ -12,8 +12,8 @@ export interface Decoded {
 }
 
 /**
- * The number of former writers whose last version a record names. It lets a writer recognize a commit whose answer was
- * lost, even if other instances changed the record before the commit is sent again.
+ * The number of former writers whose last version a record names. These versions let a writer recognize a commit whose
+ * answer was lost, even if other instances changed the record before the commit is sent again.
  */
 export const MOST_WRITERS = 8
 
@@ -116,7 +116,8 @@ function standingOf(
   record: StoredRecord | null
 ): 'done' | 'not done' | 'unclear' | null {
   if (typeof change !== 'object') return null
-  // The former record expired, or another commit removed it without reading it, before or after the first commit.
+  // A missing record tells nothing if one was expected: it expired, or another commit removed it unread, before or
+  // after the first commit.
   if (record === null) return expect === null ? 'not done' : 'unclear'
   const { version, lineage } = decode(record) ?? { version: '', lineage: [] }
   const writer = writerOf(change.version)

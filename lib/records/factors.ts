@@ -14,9 +14,9 @@ import type {
 } from '../ports/factor-store.ts'
 import { twoStepOf } from '../protocol/second-factors.ts'
 
-/** The rules of second factors. One record contains all factors of a user, so that each rule decides on one value. */
+/** The record of all second factors of a user. There is one record per user, so that each rule decides on one value. */
 export interface HeldFactors {
-  /** The format of this record. A release with another format must not guess. */
+  /** The format of this record. A release that does not know the format throws, because it must not guess. */
   form: 1
   userId: string
   handle: string | null
@@ -107,7 +107,7 @@ export function addFactor(
     twoStepChosen: held.twoStepChosen || turnsOn,
     epoch: held.epoch + 1
   }
-  // Recovery codes are for users with two-step sign-in, so the first factor that turns it on stores them.
+  // Recovery codes are for users with two-step sign-in, so an addition that leaves it off stores none.
   const codesStored = recoveryDigests.length > 0 && held.codes.length === 0 && twoStepOf(added, false).on
   return {
     outcome: { outcome: 'added', codesStored },
@@ -227,7 +227,10 @@ export function removeFactor(
   return { outcome: 'removed', held: { ...left, codes: goesOn ? held.codes : [] } }
 }
 
-/** Removes the recovery codes too, because the person who set up the provisional factors may have them. */
+/**
+ * Removes the provisional factors. Removes the recovery codes too, because the person who set up these factors may have
+ * them.
+ */
 export function removeProvisional(held: HeldFactors): FactorDecision<RemovedFactor[]> {
   const gone = factorsIn(held).filter(({ provisional }) => provisional)
   if (gone.length === 0) return { outcome: [] }

@@ -11,11 +11,14 @@ export interface Held {
   currentDigest: string | null
   /** The previous token, the time of its replacement, and the current token sealed under it. */
   previous: ReplacedToken | null
-  /** The number of calls that got the current token and have not given it back. 0: a client has confirmed it. */
+  /**
+   * The number of calls that got the current token and have not withdrawn it (`undoRotation`). 0: it is the family's
+   * first token, or a client has presented it before.
+   */
   holders: number
 }
 
-/** A refresh token family, which has a current token. */
+/** A refresh token family. Unlike an authorization code, it has a current token. */
 export type HeldFamily = Held & { currentDigest: string }
 
 type PackedFamily = [

@@ -117,15 +117,15 @@ export function undoRotation(view: View, { sid, digest, replacedDigest, former }
   const held = storedFamily(view, sid)
   if (held === null || held.currentDigest !== digest || held.holders === 0) return
   const holders = held.holders - 1
-  // Restores the replaced token when no client holds the successor any more. If a client has confirmed the successor
-  // (0 holders above), the undo comes too late.
+  // Restores the replaced token when no client holds the successor any more. If a client has presented the successor
+  // before (0 holders above), the undo comes too late.
   putFamily(
     view,
     holders > 0 ? { ...held, holders } : { ...held, holders, currentDigest: replacedDigest, previous: former }
   )
 }
 
-/** Ends a family or code whose secret was used twice, or guessed by a holder of an older one. */
+/** Ends a family or code after a replay: a caller presented a used or a wrong secret. */
 function replayed(view: View, { family }: Held): { outcome: 'replayed'; family: RefreshTokenFamily } {
   removeOne(view, family.userId, family.sid)
   return { outcome: 'replayed', family }

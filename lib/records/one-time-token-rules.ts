@@ -61,7 +61,10 @@ export function discardToken(view: View, purpose: OneTimeTokenPurpose, userId: s
   if (stored(view, purpose)?.userId === userId) view.remove(oneTimeTokenKey(purpose))
 }
 
-/** Redeems the code, or counts a wrong guess. After `MAX_CODE_FAILURES` wrong guesses, every code is `spent`. */
+/**
+ * Redeems the code, or counts a wrong guess. After `MAX_CODE_FAILURES` wrong guesses, every code is `spent` until
+ * `failuresUntil`.
+ */
 export function redeemSignInCode(view: View, { purpose, owner, codeDigest, now }: CodeGuess): CodeOutcome {
   const held = stored(view, purpose)
   if (held === null || held.userId !== owner || now >= held.expiresAt) return 'unknown'

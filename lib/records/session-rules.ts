@@ -11,7 +11,7 @@ import { type Entry, generationIn, indexIn, recordKeyOf } from './user-index.ts'
 
 type Proved = Pick<BrowserSession, 'authenticatedAt' | 'methods'>
 
-/** A secret of a session, with the proofs of the sign-in that it stands for. */
+/** A secret of a session, with the proofs of its sign-in. */
 interface Secret extends Proved {
   digest: string
   /** The time of its replacement. `null`: the secret is live. `NEVER_AGAIN`: the secret no longer works. */
@@ -206,7 +206,10 @@ export function renewSession(view: View, renewal: SessionRenewal): boolean {
   return true
 }
 
-/** Ends the user's session, as a part of `revokeSession`, and returns its former value. */
+/**
+ * Ends the user's session, as a part of `revokeSession`, and returns its former value. `null`: the user has no such
+ * session, or only its index entry was left.
+ */
 export function endSession(view: View, userId: string, sid: string): BrowserSession | null {
   const held = stored(view, sid)
   if (held !== null && held.session.userId !== userId) return null

@@ -32,7 +32,9 @@ export interface Transactor {
     decide: Decide<Result>,
     options?: CallOptions
   ): Promise<Result>
-  /** Like `transact`, for rules that usually change nothing. The call waits for no other call. */
+  /**
+   * Like `transact`, for rules that usually change nothing. Waits for no other call, unless the rule makes a change.
+   */
   look<Result>(partition: string, keys: readonly string[], decide: Decide<Result>): Promise<Result>
 }
 
@@ -60,7 +62,7 @@ const PATIENCE_MS = 2000
 /**
  * Runs rules on the records of a store as transactions. Combines the calls on one partition that come in one turn of
  * the event loop, or while a commit on it is under way: reads once, decides one call after the other, commits once. So
- * a process has no conflicts with itself.
+ * a process conflicts with itself only if a commit takes longer than `PATIENCE_MS`.
  */
 export function transactor(store: RecordStore, options: TransactorOptions = {}): Transactor {
   const queues = new Map<string, Queue>()

@@ -130,8 +130,8 @@ function write(view: View, userId: string, entries: readonly Entry[], now: numbe
 }
 
 /**
- * Creates a generation if there is none, and makes it outlive the index. It lives twice as long as the index, so that
- * it is seldom written.
+ * Creates a generation if there is none, and makes it outlive the index. A written generation gets up to twice the
+ * remaining life of the index, so that it is seldom written.
  */
 function keepGeneration(view: View, userId: string, expiresAt: number, now: number): void {
   const stored = generationRow(view)

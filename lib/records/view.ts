@@ -16,7 +16,8 @@ export interface Draft {
 
 /**
  * The records of one partition as a rule reads and changes them. A rule runs again if a record is missing or has
- * changed, so its only effects are on its view. It must not change a value in place, or return one without copying it.
+ * changed, so its only effects are on its view. A rule must not change a value in place, or return one without copying
+ * it.
  */
 export interface View {
   /** True if the store may lose one record without another. */
@@ -76,7 +77,11 @@ function plainName(name: string): string {
   return PLAIN.test(name) ? name : `#${digest(name)}`
 }
 
-/** The partition that a public name (a sid, the digest of a one-time token) begins with. */
+/**
+ * The partition that a public name (a sid, the digest of a one-time token) begins with. For a name that does not begin
+ * with characters of base64url, a partition made from a digest of the name, so that every name leads to a valid
+ * partition.
+ */
 export function partitionOfName(name: string): string {
   const partition = partitionIn(name)
   return PLAIN.test(partition) ? partition : partitionOf(name)

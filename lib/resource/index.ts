@@ -1,6 +1,6 @@
 /**
- * `fastify-authority/resource`: guards for an API in another process than the issuer's, of fastify-authority or of any
- * other issuer with access tokens as JWTs.
+ * `fastify-authority/resource`: guards for an API that runs in another process than its issuer. The issuer is a
+ * fastify-authority, or any other that issues access tokens as JWTs.
  *
  * @example
  * import resourceServer from 'fastify-authority/resource'

@@ -132,7 +132,7 @@ function signedBy(keys: readonly VerifyingKey[], alg: string, token: string): { 
 function proofMemory(clock: Clock): (proof: Proof) => void {
   /**
    * The longest time for which a proof can be used, with 2 s to spare: its `iat` may be `PROOF_MAX_AGE_SECONDS` in the
-   * future, and the proof is accepted until as many seconds after `iat`.
+   * future, and the proof is accepted for the same time after its `iat`.
    */
   const periodMs = (2 * PROOF_MAX_AGE_SECONDS + 2) * 1000
   let [young, old] = [new Set<string>(), new Set<string>()]

@@ -26,7 +26,7 @@ export interface ResourceGuards {
   /**
    * Makes a hook to follow `authenticate`: the token's user must have signed in at most `maxAge` seconds ago and with
    * at least this `acr`. Otherwise 401 `insufficient_user_authentication`.
-   * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` at the call, for a requirement that cannot be met
+   * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` at the call, for a requirement that is invalid or cannot be met
    * @see RFC 9470 §3
    */
   requireAuth: (required: AuthRequirements) => Hook

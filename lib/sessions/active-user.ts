@@ -108,8 +108,8 @@ export async function liveSession(
 
 /**
  * The user of an access token, like `liveSession`. A token that acts in the name of a user (`act`) ends with the
- * sign-in of its actor. If the host made it, it has no sign-in and ends with the account of an actor who is a user.
- * `family`: `null` for a token with `act`.
+ * sign-in of its actor. A token that the host made has no sign-in. It ends with the account of its actor if the actor
+ * is a user. `family`: `null` for a token with `act`.
  * @throws OAuthError `invalid_token`
  */
 export async function liveUser(
@@ -126,7 +126,7 @@ export async function liveUser(
   return { user, family: null }
 }
 
-/** The sign-in of an administrator. A token with which they act in the name of a user ends with it. */
+/** The sign-in of an administrator. A token with which they act in the name of a user ends with this sign-in. */
 export interface ActorSignIn {
   sid: string
   client: Client | null

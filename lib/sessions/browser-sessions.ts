@@ -26,7 +26,7 @@ export interface Browser {
   remembered?: string | undefined
   /** The cookie of a link to set up a second factor, not yet verified. Absent without the option `factors`. */
   invitation?: string | undefined
-  /** True if the user had a session in this browser before. Reads cookies only. */
+  /** True if the user had a session in this browser before, with the present password. Reads cookies only. */
   isKnown(user: User): boolean
   /** The language of messages that this request causes. */
   locale?(): string | undefined

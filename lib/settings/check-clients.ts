@@ -44,7 +44,7 @@ export function reservedIds(
 }
 
 /**
- * Checks the clients that the host lists. Rows of a client store pass the same check at run time (`clientRows`).
+ * Checks the clients that the host lists. Rows of a client store pass only `checkClient`, at run time (`clientRows`).
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`
  */
 export function checkClients(
@@ -71,7 +71,7 @@ export function checkClients(
       (field, got, takes) => invalid(`${path}.${field}`, got, takes)
     )
     const signIns = grants.flatMap(({ type, signsIn }) => (isListed(client, type) ? (signsIn ?? []) : []))
-    // The client gets tokens by its password grant alone, which can't reach a level that needs a page.
+    // A client that signs users in by the password grant alone can't reach a level that needs a page.
     const byPasswordAlone = signIns.includes('password') && !signIns.includes('any')
     if (byPasswordAlone && client.acr !== undefined && !passwordReaches(client.acr, factors !== undefined))
       throw invalid(
@@ -194,9 +194,8 @@ const MOST_KNOWN = 1000
 const LONGEST_KNOWN = 4096
 
 /**
- * Reads a row of a client store, with the check of listed clients, at each lookup. A field with `null`, as in SQL,
- * counts as absent. An unknown field is refused, because a table's own `first_party` would otherwise be ignored
- * silently.
+ * Reads and checks a row of a client store at each lookup. A field with `null`, as in SQL, counts as absent. An unknown
+ * field is refused, because a table's own `first_party` would otherwise be ignored silently.
  *
  * @throws MisfitError that names the field, and shows no value
  */

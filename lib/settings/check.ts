@@ -27,7 +27,7 @@ export function checkedSettings(
   grants: readonly GrantDeclaration[]
 ): Settings {
   if (!isObject(options)) throw invalid('options', options, 'an object with issuer and users')
-  // Fastify passes its own register option `logLevel` to plugins.
+  // Ignores `logLevel`, because Fastify passes this register option of its own to plugins.
   const { logLevel: _logLevel, ...given } = withoutUndefined(schema, options) as Record<string, unknown>
   for (const { before } of features) before?.(given)
   const error = schemaError(schema, given)

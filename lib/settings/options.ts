@@ -87,8 +87,8 @@ const PLAIN_OPTIONS = {
    */
   redis: option<true | RedisClient>(Type.Any({ takes: 'true, or an ioredis client or cluster' })),
   /**
-   * Seals managed signing keys in the state, and peppers password hashes if `password.pepper` is true. An array rotates
-   * the secret: the first one seals, and all of them open.
+   * Seals managed signing keys, second factors and cookies, and peppers password hashes if `password.pepper` is true.
+   * An array rotates the secret: the first one seals, and all of them open. Default: random for each process.
    */
   secret: option<string | string[]>(
     Type.Union([secretText(), Type.Array(secretText(), { minItems: 1 })], {

@@ -39,7 +39,7 @@ export const flag = <const Of extends Said<boolean>>(said: Of) =>
 export const text = <const Of extends Said<string>>(said: Of) =>
   option(Type.String({ takes: 'a string', ...said })) as Option<string, Absent<string, Of>>
 
-/** A text that is not empty. */
+/** A text of 1 to `maxLength` characters. */
 export const shortText = <const Of extends Said<string>>(maxLength: number, said: Of) =>
   text({ minLength: 1, maxLength, takes: `a string of 1 to ${maxLength} characters`, ...said })
 
@@ -119,8 +119,8 @@ type Filled<Of, Others> = {
 }
 
 /**
- * Makes settings of options: each option as given, or its default, or `null`. `undefined` counts as absent. `others`:
- * defaults that depend on other options.
+ * Makes settings of options: each option as given, or its default, or `null`. `undefined` counts as absent. The name of
+ * a time gets its unit at the end. `others`: defaults that depend on other options.
  */
 export function filled<Of extends Options, const Others extends Partial<Given<Of>> = {}>(
   options: Of,

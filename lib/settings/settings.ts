@@ -72,7 +72,8 @@ export function resolveSettings(options: AuthorityOptions, all: readonly Feature
   const { secret: _secret, ...settings } = filled(KERNEL_OPTIONS, options)
   const pages = givenPages === false ? (false as const) : resolvePages(givenPages, issuer)
   const features = all.map((feature) => ({ ...feature, on: feature.resolve(options) })).filter(({ on }) => on !== null)
-  // The host's own sign-in page may check a second factor, and its code may vouch for that.
+  // With a sign-in page of the host, `MFA_ACR` is possible too: that page may check a second factor, and the host's
+  // code may vouch for it.
   const hasOwnPage = pages !== false && pages.loginUrl !== null
   const acr = new Set([
     PASSWORD_ACR,

@@ -109,7 +109,7 @@ function clientsWithoutIdTokens({ clients, scopes }: Pick<Settings, 'clients' | 
     .map(({ clientId }) => clientId)
 }
 
-/** Warns of a server on this machine that listens on another port than the issuer names. */
+/** Logs a notice if the server listens on another port than a loopback issuer names. */
 function tellOfOtherPort(host: FastifyInstance, issuer: string): void {
   const { protocol, hostname, port } = new URL(issuer)
   if (!isLoopbackHost(hostname)) return

@@ -18,7 +18,10 @@ export interface BrowserSigner {
 }
 
 export interface AuthAsOptions {
-  /** The granted scopes, separated by spaces. Default: all scopes that the client, or a token without one, may have. */
+  /**
+   * The granted scopes, separated by spaces. Default: all scopes of the client, or without a client all that such a
+   * token may have.
+   */
   scope?: string | undefined
   /** The client that the token is for, or its id. Default: none. */
   client?: string | { clientId: string } | undefined

@@ -74,9 +74,12 @@ function isOrigin(given: unknown): given is string {
  * the options as a browser does.
  *
  * @throws TypeError if `origin` is missing or is no origin
- * @example const passkey = softPasskey({ origin: 'http://localhost:3000' }) const { options } = (await
- * app.inject('/auth/passkey-challenge')).json() await app.inject({ method: 'POST', url: '/auth/token', payload: {
- * grant_type: 'urn:fastify-authority:grant-type:passkey', credential: JSON.stringify(passkey.get(options)) } })
+ * @example
+ * const passkey = softPasskey({ origin: 'http://localhost:3000' })
+ * const { options } = (await app.inject('/auth/passkey-challenge')).json()
+ * const credential = JSON.stringify(passkey.get(options))
+ * const payload = { grant_type: 'urn:fastify-authority:grant-type:passkey', credential }
+ * await app.inject({ method: 'POST', url: '/auth/token', payload })
  */
 export function softPasskey(options: SoftPasskeyOptions): SoftPasskey {
   const {

@@ -70,7 +70,8 @@ export async function add({ store, add: addUser }: UserStoreSubject, user: NewUs
 }
 
 /**
- * Removes empty fields of a user, so that a store with `null` for a missing value equals one that leaves the field out.
+ * Removes empty fields of a user and sets missing flags to `false`, so that a store with `null` for a missing value
+ * equals one that leaves the field out.
  */
 export function saidOf(user: User | null): Record<string, unknown> {
   const { emailVerified = false, disabled = false, ...rest } = user ?? {}

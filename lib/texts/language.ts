@@ -4,7 +4,7 @@ import { languageFile } from './language-file.ts'
 
 const read = new Map<Locale, Language>([['en', EN]])
 
-/** Parses a language on first use, because all languages together took a tenth of the start. */
+/** Parses a language on first use, because parsing all languages took a tenth of the start time. */
 export function languageOf(locale: Locale): Language {
   const known = read.get(locale)
   if (known !== undefined) return known

@@ -247,7 +247,7 @@ export interface Possession {
    */
   read(request: ProvingRequest, accessToken: string | null, origin?: string): Proof | null
   /**
-   * Records the use of a proof, which counts once in all processes. Call it after all other checks.
+   * Records the use of a proof, so that no process accepts it again. Call it after all other checks.
    * @throws OAuthError `invalid_dpop_proof` if it was used before
    */
   spend(proof: Proof): Promise<void>

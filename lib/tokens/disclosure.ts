@@ -22,7 +22,7 @@ interface DisclosureSubject {
 interface Disclosure {
   /** The part of the granted scope that the client may have today. The consent page shows it. */
   scopes: string[]
-  /** Standard claims that `scopes` releases without being named. */
+  /** Standard claims that `scopes` releases even if the request does not name them. */
   byScope: ReadonlySet<string>
   /**
    * Standard claims that the client may ask for by name. For a third-party client these are `byScope` only, so that it

@@ -6,8 +6,8 @@ import type { AccessTokenClaims } from '../protocol/access-token.ts'
 /**
  * Caches `Authorization` values whose token signature was verified. The key is the end of the value, a part of the
  * signature. A hit requires the whole text to be equal, so that a look-alike misses, and two values with the same end
- * only evict each other. Two generations bound the cache: at `capacity` the older one is dropped, so that a flood costs
- * misses and never memory. The caller checks expiry, revocation and key on every hit.
+ * only evict each other. Two generations bound the cache: when the younger one holds half of `capacity`, the older one
+ * is dropped, so that a flood costs misses and never memory. The caller checks expiry, revocation and key on every hit.
  */
 export interface VerifiedTokenCache {
   get(credential: string): VerifiedToken | undefined
@@ -24,8 +24,8 @@ export interface VerifiedToken {
   readonly exp: number
   readonly sid: string | undefined
   /**
-   * Deeply frozen. `null` until the token comes a second time, so that a token used once costs only the memory of its
-   * text.
+   * Deeply frozen. If `set` got `null`, stays `null` until the token comes a second time, so that a token used once
+   * costs only the memory of its text.
    */
   claims: AccessTokenClaims | null
 }
@@ -95,7 +95,7 @@ export function signedPayload(key: VerifyingKey, alg: string, token: string): un
 /**
  * Recognizes tokens that this process signed lately, so that their first use needs no signature check. Each key has a
  * table of digests of a fixed size, so that a token that never comes back costs no memory. A later token may replace an
- * earlier one in the table, which is then verified like any other.
+ * earlier one in the table. The earlier one is then verified like any other token.
  */
 interface IssuedTokens {
   add(key: VerifyingKey, token: string): void

@@ -9,7 +9,10 @@ const NOT_PATCHED = new Set(['id', 'passwordHash', 'passwordChangedAt', 'created
 /** Fields with a time. SQL stores keep a `Date` here as milliseconds. */
 const TIMES = new Set(['createdAt', 'passwordChangedAt', 'emailProvedAt'])
 
-/** Copies the fields as a database would keep them: as JSON, in which a `Date` is a text, but a time is a number. */
+/**
+ * Copies the fields as a database would keep them: as JSON. A `Date` becomes milliseconds in a field of `TIMES`, and
+ * text in any other.
+ */
 function asJson<Fields extends Readonly<Record<string, unknown>>>(fields: Fields): Fields {
   const plain = Object.entries(fields).map(([name, value]) => [
     name,

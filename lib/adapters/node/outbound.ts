@@ -210,7 +210,7 @@ function codeOf(error: Error): string {
   return 'code' in error && typeof error.code === 'string' && CODE.test(error.code) ? error.code : 'NO_CONNECTION'
 }
 
-/** The number of bytes that are read from a response. */
+/** The maximum number of bytes that are read of a failed response. */
 const MAX_BODY = 1024
 const MAX_ERROR_LENGTH = 64
 

@@ -10,8 +10,8 @@ export interface PostgresAuditOptions {
 }
 
 /**
- * An audit log in PostgreSQL (12 or newer): any number of instances, durable. `db` is a `Pool` of `pg`, or PGlite. The
- * start of the service makes the table.
+ * An audit log in PostgreSQL (12 or newer): any number of instances, durable. `db` is a `Pool` of `pg`, or PGlite.
+ * Versioned migrations make the table, by `prepare` or at the first use.
  */
 export function postgresAudit(db: PostgresDatabase, { schema, ...others }: PostgresAuditOptions = {}): AuditLog {
   noOthers('postgresAudit', others)

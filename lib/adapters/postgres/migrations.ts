@@ -18,7 +18,7 @@ interface Migrations {
   component: string
   /** The steps from version 1 on. Each may have several statements. A released step is never edited. */
   steps: readonly MigrationStep[]
-  /** True if repeated statements get names, so that the server plans them once for each connection. */
+  /** True to use named prepared statements if `db` takes them, so that the server plans each once per connection. */
   named: boolean
   /** `"schema".`, or empty if the search path decides. */
   prefix: string
@@ -29,7 +29,9 @@ interface Connection extends Migrated {
   query: Query
 }
 
-/** The first number of the advisory lock of migrations. It spells `auth`, so that no lock of the host is the same. */
+/**
+ * The first number of the advisory lock of migrations. It spells `auth`, which no lock of the host is likely to use.
+ */
 export const LOCK = 0x61757468
 
 const creationOfSchema = (prefix: string): string =>

@@ -20,7 +20,7 @@ interface PostgresRecordsOptions {
   table: string
   /** The schema that holds the table. It is created if it does not exist. Default: the search path decides. */
   schema?: string | undefined
-  /** True if a `Pool` or `Client` of `pg` gets statements with names. Default true. */
+  /** True to use named prepared statements with a `Pool` or `Client` of `pg`. Default true. */
   namedStatements?: boolean | undefined
 }
 
@@ -110,8 +110,8 @@ export interface PostgresStateOptions {
    */
   schema?: string | undefined
   /**
-   * True if a `Pool` or `Client` of `pg` gets statements with names, which the server plans once for each connection.
-   * Default true.
+   * True to use named prepared statements with a `Pool` or `Client` of `pg`, which the server plans once for each
+   * connection. Set `false` behind a PgBouncer older than 1.21 in transaction mode. Default true.
    */
   namedStatements?: boolean | undefined
 }
@@ -142,7 +142,7 @@ export interface PostgresFactorStoreOptions {
    * Default: the search path decides.
    */
   schema?: string | undefined
-  /** True if statements get names, as for `postgresState`. Default true. */
+  /** True to use named prepared statements, as for `postgresState`. Default true. */
   namedStatements?: boolean | undefined
 }
 

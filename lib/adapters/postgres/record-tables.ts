@@ -164,7 +164,7 @@ BEGIN
 END $body$;`
 
 interface Needs {
-  /** The function in messages, such as `postgresState`. */
+  /** The name of the public function, for error messages. For example `postgresState`. */
   what: string
   /** `"schema".` or empty. */
   prefix: string

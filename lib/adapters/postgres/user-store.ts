@@ -13,7 +13,7 @@ import { postgresImport } from './user-import.ts'
 export interface PostgresUserStoreOptions {
   /** The table's name: letters, digits and `_`. Default `authority_users`. */
   table?: string | undefined
-  /** True if statements get names, as for `postgresState`. Default true. */
+  /** True to use named prepared statements, as for `postgresState`. Default true. */
   namedStatements?: boolean | undefined
 }
 
@@ -169,7 +169,6 @@ export function postgresUserStore(
       const { username, email, emailVerified, disabled, set, removed } = rowPatchOf(patch)
       const expected = expectedVersion === undefined ? null : versionOf(expectedVersion)
       if (!isStorable(id) || (expectedVersion !== undefined && expected === null)) return null
-      // An unstorable field name can't be in `profile`, so it needs no removal.
       const [row] = await query(
         `UPDATE ${users} SET username = coalesce($2, username), email = CASE WHEN $3::boolean THEN $4 ELSE email END,
           email_verified = CASE WHEN $5::boolean THEN $6::boolean ELSE email_verified END,
@@ -186,6 +185,7 @@ export function postgresUserStore(
         disabled !== undefined,
         disabled ?? null,
         jsonOf(set),
+        // Skips names that the store cannot hold, because no stored profile contains them.
         JSON.stringify(removed.filter(isStorable)),
         expected
       ).catch(async (error: unknown) => {

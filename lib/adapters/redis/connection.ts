@@ -289,7 +289,7 @@ export function redisConnection(
   }
 }
 
-/** The text between the braces of its keys: calls with the same text go to the same node. */
+/** The text between the braces of the call's first key. Calls with the same text go to the same node. */
 function slotNameOf({ keys: [key = ''] }: Call): string {
   return key.slice(key.indexOf('{') + 1, key.indexOf('}'))
 }

@@ -174,10 +174,10 @@ export interface RedisFactorStore extends Required<FactorStore> {
 
 /**
  * Second factors in Redis 6.2 or later, or Valkey: any number of instances. `client` is a `Redis` or a `Cluster` of
- * ioredis, which the host closes. The state may use the same client. All records of a user lie in one hash slot and
- * have no TTL. A trip to the server rejects after 250 ms without an answer. The start fails unless the server's
- * `maxmemory-policy` is `noeviction`. Without an append-only file, a crash of the server loses the last changes, and a
- * used code works again.
+ * ioredis, which the host closes. The state may use the same client. All records of a user lie in one hash slot. The
+ * record of the factors has no TTL. A trip to the server rejects after 250 ms without an answer. The start fails unless
+ * the server's `maxmemory-policy` is `noeviction`. Without an append-only file, a crash of the server loses the last
+ * changes, and a used code works again.
  */
 export function redisFactorStore(
   client: RedisClient,

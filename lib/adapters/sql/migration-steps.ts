@@ -1,7 +1,7 @@
 /**
  * A migration of a component's tables. `minReader` is the oldest version whose code still works after the step. A step
- * that only adds something has it, so that a release can be rolled back and old and new instances can run side by side.
- * A plain string: older releases cannot use the tables after this step.
+ * that only adds something sets `minReader`, so that a release can be rolled back and old and new instances can run
+ * side by side. A plain string: older releases cannot use the tables after this step.
  */
 export type MigrationStep = string | { sql: string; minReader: number }
 

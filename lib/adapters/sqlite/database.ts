@@ -137,8 +137,8 @@ export function connect(db: SqliteDatabase): Connection {
 }
 
 /**
- * The time in milliseconds for which an operation is retried while another process has the lock. The state's own limit
- * is two seconds.
+ * The time in milliseconds for which an operation is retried while another process has the lock. It is below the
+ * boundary's time limit of two seconds for a call of the state, so that the caller gets SQLite's own error.
  */
 const PATIENCE_MS = 1500
 const LONGEST_PAUSE_MS = 25

@@ -70,7 +70,7 @@ function missingSteps(connection: Connection, component: string, steps: readonly
   return missingVersions(seen, steps)
 }
 
-/** Returns an outage unchanged, because it may pass. Makes any other error a `StartError`: an operator must fix it. */
+/** Returns an outage or a `StartError` unchanged. Makes any other error a `StartError`: an operator must fix it. */
 function explained(error: unknown, component: string): unknown {
   if (error instanceof StartError || codeOf(error) !== undefined) return error
   return invalidOptions(unusableMessage(component, error), error)

@@ -35,9 +35,9 @@ interface HashingThreads<Call> {
 }
 
 /**
- * A pool of at most `size` worker threads. A call that finds no idle thread begins one with `start`. A thread ends
- * after `restMs` milliseconds without work, so that a machine with many cores does not keep the threads that a flood
- * began. A working thread keeps the process alive, an idle thread does not.
+ * A pool of at most `size` worker threads. A call that finds no idle thread begins one with `start`, or waits if all
+ * `size` threads exist. A thread ends after `restMs` milliseconds without work, so that a machine with many cores does
+ * not keep the threads that a flood began. A working thread keeps the process alive, an idle thread does not.
  */
 export function hashingThreads<Call>({
   start,

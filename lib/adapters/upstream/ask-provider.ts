@@ -53,8 +53,8 @@ export interface ProviderAnswer {
 
 /**
  * Sends a request and resolves to status and JSON. A response takes at most five seconds and 256 kB.
- * @throws UpstreamError `outage` without a timely response, otherwise the reason that the request names. The error
- * quotes nothing of the response except its status.
+ * @throws UpstreamError `outage` without a timely response, or if too many calls are under way (`BusyError`). Otherwise
+ * the reason that the request names. The error quotes nothing of the response except its status.
  */
 export async function askProvider(
   { url, method, headers, body, of, reason, form = false, empty = false }: ProviderRequest,

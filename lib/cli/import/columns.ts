@@ -1,7 +1,7 @@
 /** The values of a row by the names of their columns. */
 export type Columns = Readonly<Record<string, unknown>>
 
-/** Maximum length of a row in characters. Stops at an unclosed quote, which would take in the rest of the file. */
+/** Maximum length of a row in characters. Without a limit, an unclosed quote would take in the rest of the file. */
 export const LONGEST_ROW = 1_000_000
 export const TOO_LONG = 'is longer than a million characters'
 

@@ -38,7 +38,7 @@ type ProtectFunction<Account extends User = User> = {
 const IMPERSONATION = {
   /** Seconds until an impersonation token expires. It never outlives an ordinary access token. */
   expiresIn: seconds(60, 900, { default: 900 }),
-  /** True to send the user a message for each token. */
+  /** True to send the user a message for each token. Has no effect without `sendMessage`. */
   notify: flag({ default: false })
 }
 
@@ -47,8 +47,9 @@ interface ImpersonationOptions extends Given<typeof IMPERSONATION> {}
 const ADMIN = {
   /**
    * `({ user, client, scopes }) => scopes`: returns those of the requested scopes that the user or the machine client
-   * may have. The service calls the function whenever it issues or checks a token. The function grants no scope if it
-   * throws, takes longer than a second, or does not return an array of `authority:` scopes.
+   * may have. The service calls the function whenever it issues or checks a token or shows a page of administration. It
+   * grants no scope if the function throws, takes longer than a second, or does not return an array of `authority:`
+   * scopes.
    */
   allow: required(option<AllowFunction>(aFunction)),
   /**
@@ -71,7 +72,10 @@ const ADMIN = {
 
 /** The options of `admin`. */
 export interface AdminOptions extends Given<Omit<typeof ADMIN, 'allow'>> {
-  /** Returns those of the requested scopes that the user or the machine client may have. */
+  /**
+   * Returns those of the requested scopes that the user or the machine client may have. The service grants no scope if
+   * the function throws, takes longer than a second, or does not return an array of `authority:` scopes.
+   */
   allow: AllowFunction
 }
 

@@ -31,7 +31,7 @@ interface KeySettings {
 
 interface KeyDeps extends Pick<AccountsDeps, 'issuer' | 'users' | 'clock' | 'random' | 'events'> {
   store: ApiKeyStore
-  /** The `aud` of claims of a key without a resource. */
+  /** The claim `aud` for a key without a resource. */
   audience: string | readonly string[]
   /** The option `scopes`. */
   scopes: readonly string[]
@@ -62,7 +62,7 @@ export function createApiKeys(settings: KeySettings, deps: KeyDeps): ApiKeys & {
     return offered?.filter(canHave) ?? null
   }
 
-  /** Removes the scopes from the key that the options no longer allow. */
+  /** Returns the key without the scopes that the options no longer allow. */
   function current<Key extends ApiKeyRecord>(key: Key): Key {
     const offered = offeredBy(key.resource) ?? []
     return { ...key, scopes: key.scopes.filter((scope) => offered.includes(scope)) }

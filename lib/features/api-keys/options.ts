@@ -27,15 +27,18 @@ export const MAX_KEY_SECONDS = 3_153_600_000
 const API_KEYS = {
   /** The store of the keys. It contains only a digest of each key. */
   store: required(option<ApiKeyStore>(STORE)),
-  /** The beginning of every key, so that scanners for secrets find them. Choose your own, one for each environment. */
+  /**
+   * The beginning of every key, by which secret scanners find keys. Choose your own prefix, and a different one for
+   * each environment.
+   */
   prefix: text({
     pattern: API_KEY_PREFIX.source,
     default: 'fa',
     takes: 'a lower-case letter and 1 to 15 lower-case letters or digits'
   }),
   /**
-   * The scopes that a key can have. Default: those of the option `scopes`, and those of the API of the key. `openid`,
-   * `offline_access` and `authority:` scopes are never among them.
+   * The scopes that a key can have. Default: all scopes of the key's API, or of the option `scopes` for a key without
+   * an API. `openid`, `offline_access` and `authority:` scopes are never among them.
    */
   scopes: words({ uniqueItems: true, takes: 'an array of scopes, each once', otherwise: 'all that a key can have' }),
   /** How many unexpired keys a user can have. */

@@ -11,8 +11,8 @@ const AUDIT = {
   /** The store of the entries. */
   log: required(option<AuditLog>(LOG)),
   /**
-   * The recorded actions. `admin`: actions of administrators. `security`: also sign-ins and account changes. `all`:
-   * also token refreshes and messages.
+   * The recorded actions. `admin`: actions of administrators. `security`: also sign-ins, account changes, consents and
+   * signing keys. `all`: also frequent events, such as issued tokens, rate limits and messages.
    */
   events: oneOf(['admin', 'security', 'all'], { default: 'security' }),
   /** Days until an entry is deleted. */

@@ -174,7 +174,7 @@ function connectionOf(
 
 /**
  * Makes `keep`, which seals a refresh token for a link, and `withdraw`, which revokes it at the provider. Both do
- * nothing if no revocation endpoint is known.
+ * nothing if the connection names no revocation endpoint.
  */
 function grantsOf(
   { id, provider }: Pick<ConnectionSettings, 'id' | 'provider'>,
@@ -214,7 +214,8 @@ const PAGE_WAIT_MS = 500
 
 /**
  * Makes `enabled` and `shown`, which tell whether a connection is on: by its option, or by the host's function, called
- * at most once a second. `shown` is for pages, which can't wait long for the function.
+ * at most once a second. If the function fails, the connection is off. `shown` is for pages, which can't wait long for
+ * the function.
  */
 function connectionSwitch(
   { id, enabled }: Pick<ConnectionSettings, 'id' | 'enabled'>,

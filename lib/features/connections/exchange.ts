@@ -71,9 +71,9 @@ export function tokenExchange(
 
 /**
  * Exchanges an ID token, which an app got from another provider, for tokens of this service. The rules of the
- * connection's callback decide which user signs in. A user with a second factor must use it. A valid token is used up,
- * whatever the outcome. A refused token or person is `invalid_grant`, not `invalid_request` as in RFC 8693, so that an
- * app can distinguish a bad request from one that needs another sign-in.
+ * connection's callback decide which user signs in. A user with two-step sign-in must use a second factor. A valid
+ * token is used up, whatever the outcome. A refused token or person is `invalid_grant`, not `invalid_request` as in RFC
+ * 8693, so that an app can distinguish a bad request from one that needs another sign-in.
  * @see RFC 8693 §2.1, §2.2
  */
 async function exchangeToken(
@@ -106,7 +106,10 @@ interface Exchange {
   granted: Granted
 }
 
-/** @throws UpstreamError */
+/**
+ * Checks the ID token and issues tokens for its user. Returns an error if the person must take another step first.
+ * @throws UpstreamError for a refused token or person
+ */
 async function exchange(
   { token, nonce, connection, granted }: Exchange,
   context: GrantCall,

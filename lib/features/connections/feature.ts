@@ -50,7 +50,8 @@ const STORE_METHODS = ['findByIdentity', 'linkIdentity'] as const
 
 /**
  * Rejects an object that was not made by `google(…)` or another function of ours. Runs before the check of the fields,
- * because the object may be the argument of such a function, and the error would name a field that only it knows.
+ * because the host may have given the argument of such a function, and the error would name a field that only the
+ * function knows.
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the path
  */
 function refuseUnmade({ connections }: Readonly<Record<string, unknown>>): void {
@@ -194,7 +195,7 @@ function checkConnection(
   if (takes !== null) throw refuse('button.logoUrl', button.logoUrl, takes)
 }
 
-/** Checks that two connections have no id and no domain in common, and one client if they have the same issuer. */
+/** Checks that two connections share no id and no domain, and that two with the same issuer use the same client. */
 function checkPair(
   { id, clientId, clientSecret, domains, provider }: ConnectionSettings,
   other: ConnectionSettings,

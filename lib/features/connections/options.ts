@@ -65,8 +65,8 @@ const CONNECTION = {
 export const CONNECTION_OPTIONS = {
   /**
    * Providers for sign-in besides a password. Each is made by a function of `fastify-authority/connections`, which
-   * takes these fields and those of its provider. Requires the option `secret`, and a user store with `findByIdentity`
-   * and `linkIdentity`. The log at start has the callback URL to register with each provider.
+   * takes these fields and those of its provider. Requires the option `secret`, the hosted pages, and a user store with
+   * `findByIdentity` and `linkIdentity`. The log at start has the callback URL to register with each provider.
    */
   connections: option<ConnectionOption[]>(
     Type.Array(section(CONNECTION, { takes: TAKES }), { default: [], takes: `an array of ${TAKES}` })
@@ -124,8 +124,8 @@ export interface ConnectModels {
   connect_finish: FormModel & { name: string; email: string | null; fields: ProfileField[]; loginUrl: string }
   /**
    * A button `link` has the id of the link to remove. The form has `current_password` if `askPassword` is true.
-   * `signInUrl`: a user without a password signs in again there first. `ways`: posting an empty form to a `url` begins
-   * to link another account.
+   * `signInUrl`: a user without a password, or with a second factor, signs in again there first. `ways`: posting an
+   * empty form to a `url` begins to link another account.
    */
   account_connections: AccountModel & {
     links: AccountLink[]

@@ -89,7 +89,7 @@ export function acceptsEmail({ domains }: Pick<Connection, 'domains'>, email: st
   return domains.length === 0 || (email !== undefined && domains.includes(domainOf(email)))
 }
 
-/** True if the user's address was proved to be this one. */
+/** True if the user's address is this one and was proved. */
 export function hasConfirmed(user: User, email: string | undefined): boolean {
   return isProved(user) && email !== undefined && normalizeUsername(addressOf(user)) === email
 }
@@ -97,7 +97,7 @@ export function hasConfirmed(user: User, email: string | undefined): boolean {
 /**
  * A new account without a password. Without an address, the account gets a made-up username, never the person's name at
  * the provider, which may be the name of another person here. `attempt`: how many made-up names were taken already.
- * `provedAt`: the time at which the connection proved the address, or 0 if it does not decide on the mailbox.
+ * `provedAt`: the time at which the connection proved the address, or 0 if the provider does not control the mailbox.
  */
 export function newAccount(
   { issuer, subject, email }: Identity & { email?: string },
@@ -124,7 +124,7 @@ interface FederatedFacts {
   mode: 'signin' | 'link'
   /** True if the connection is on, asked again now. */
   enabled: boolean
-  /** True if the connection takes people with such an address, or without one. */
+  /** True if the connection accepts the person's address, or accepts the person without an address. */
   emailAccepted: boolean
   /** True if another connection manages the account or the address. */
   elsewhere: boolean
@@ -136,7 +136,7 @@ interface FederatedFacts {
   account: boolean
   /** True if the account here has confirmed the address as well. */
   accountVerified: boolean
-  /** True if the provider decides on the mailbox. */
+  /** True if the provider controls the mailbox. */
   authoritative: boolean
   linking: Linking
   /** True if the connection manages the address. Then its first sign-in takes over an account that was there before. */
@@ -149,7 +149,7 @@ interface FederatedFacts {
 
 /**
  * The result. `ask`: the person fills in the missing fields of a new account. `confirm`: they sign in the way they did
- * before, and then link.
+ * before, and then link the identity.
  */
 export type FederatedDecision =
   | 'signed_in'
@@ -170,7 +170,7 @@ interface Row {
 /**
  * The rules for a sign-in at another provider: the first row that fits. An equal email address alone links an identity
  * to an account in two cases only. `take_over`: the connection manages the address. `link_by_email`: the host allows
- * it, the provider decides on the mailbox, and both sides have verified the address.
+ * it, the provider controls the mailbox, and both sides have verified the address.
  */
 const ROWS: readonly Row[] = [
   { when: { enabled: false }, outcome: { refused: 'disabled' } },
@@ -201,7 +201,7 @@ export function decideFederated(facts: FederatedFacts): FederatedDecision {
   return (ROWS.find(fits) as Row).outcome
 }
 
-/** @throws UpstreamError where the decision is to refuse */
+/** Returns the decision, unless it is a refusal. @throws UpstreamError with the reason of the refusal */
 export function allowed(decision: FederatedDecision): Exclude<FederatedDecision, object> {
   if (typeof decision === 'object')
     throw new UpstreamError(decision.refused, REFUSALS[decision.refused] ?? 'It was refused.')

@@ -25,8 +25,8 @@ interface FederatedSignIn extends Omit<FederatedArrival, 'origin'> {
 }
 
 /**
- * The result. `confirm`: the person signs in as `userId` and then links. `ask`: they fill in the missing fields of a
- * new account.
+ * The result. `confirm`: the person signs in as `userId` and then links the identity. `ask`: they fill in the missing
+ * fields of a new account.
  */
 type FederatedOutcome =
   | { to: 'session'; begun: SessionBegun | StepNeeded; isNew: boolean }
@@ -113,8 +113,8 @@ interface Link {
 }
 
 /**
- * Links the identity to the signed-in user. The caller must check that the user's sign-in is fresh, and that the
- * request comes from a form of this service.
+ * Links the identity to the signed-in user. Does nothing if it is linked to that user already. The caller must check
+ * that the user's sign-in is fresh, and that the request comes from a form of this service.
  * @throws UpstreamError `taken`, `disabled`, `email`
  */
 export async function linkToAccount(

@@ -23,8 +23,8 @@ import { isManagedElsewhere } from '../../accounts/ways-in.ts'
 
 /**
  * The rate limit of a sign-up. If anybody can have any number of identities at the provider, the sign-up counts like a
- * registration by password. A provider that decides on the mailbox, or a connection with `domains`, limits the number
- * of sign-ups by itself.
+ * registration by password. A provider that controls the mailbox, or a connection with `domains`, limits the number of
+ * sign-ups by itself.
  */
 export function signUpCheck({ domains }: { domains: readonly string[] }, authoritative: boolean): SignUpCheck {
   return domains.length === 0 && !authoritative ? { rule: 'register' } : { rule: 'connect', kept: true }
@@ -34,7 +34,7 @@ export function signUpCheck({ domains }: { domains: readonly string[] }, authori
 export interface FederatedArrival {
   connection: Connection
   person: FederatedPerson
-  /** True if the provider decides on the mailbox. */
+  /** True if the provider controls the mailbox. */
   authoritative: boolean
   origin: Origin
   /** The id of the only user who may sign in. `undefined`: any user. With an id, no user is registered or linked. */
@@ -54,8 +54,8 @@ export interface FederatedArrival {
 }
 
 /**
- * The user here. `confirm`: the person signs in as `userId` and then links. `ask`: they fill in the missing fields of a
- * new account.
+ * The user here. `confirm`: the person signs in as `userId` and then links the identity. `ask`: they fill in the
+ * missing fields of a new account.
  */
 type FederatedUser =
   | { to: 'user'; user: User; isNew: boolean; writes?: SignInWrites | undefined }
@@ -69,7 +69,7 @@ export class OtherPersonError extends UpstreamError {
   }
 }
 
-/** How often the decision is made, because a parallel request may take the name or the identity first. */
+/** Maximum number of decisions, because a parallel request may take the name or the identity first. */
 const ATTEMPTS = 4
 
 /**
@@ -187,7 +187,7 @@ async function decide(
   )
 }
 
-/** `null`: the name or the identity was taken meanwhile. */
+/** Creates the account with its link to the identity. `null`: the name or the identity was taken meanwhile. */
 async function registered(
   { connection, person, authoritative, origin }: FederatedArrival,
   fields: Record<string, unknown>,

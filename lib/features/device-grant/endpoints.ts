@@ -11,7 +11,10 @@ import { DEVICE_CODE_GRANT, parseDeviceRequest, serializeParams } from '../../pr
 import type { DeviceSettings } from './options.ts'
 import { askForDevice } from './requests.ts'
 
-/** Multiplies the limit of the rule `device` for requests per IP address. The rule itself is meant for wrong codes. */
+/**
+ * Multiplies the limit of the rule `device` for the requests of public clients from one IP address. The rule itself is
+ * meant for wrong codes.
+ */
 const REQUESTS_OF_ADDRESS = 20
 
 const DeviceRequestBody = Type.Object({

@@ -38,7 +38,7 @@ interface NewDeviceRequest {
 
 /**
  * Creates a device authorization request, and returns its codes.
- * @throws OAuthError `invalid_scope`, `invalid_target`
+ * @throws OAuthError `invalid_scope`, `invalid_target`; `temporarily_unavailable` if no free code was found
  * @see RFC 8628 §3.1, §3.2
  */
 export async function askForDevice(

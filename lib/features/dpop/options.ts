@@ -8,7 +8,10 @@ const DPOP = {
    * all processes derive the same nonces.
    */
   requireNonce: flag({ default: false }),
-  /** Maximum difference in seconds between `iat` of a proof and now, before or after. Ignored with `requireNonce`. */
+  /**
+   * Maximum difference in seconds between `iat` of a proof and now. Not checked with `requireNonce`. Also the leeway
+   * for `nbf` and `exp`, in both modes.
+   */
   maxAgeSeconds: seconds(10, 600, { default: 60 })
 }
 

@@ -24,10 +24,10 @@ export function readRecipient(typed: string): string {
 }
 
 /**
- * Stores a code for this name and sends it to the email address of the user. Without a user it takes the same steps but
- * sends no message, so that the caller can't tell whether the account exists. With `signUp`, an address without a user
- * gets a message too. A new code replaces the former one. The code of a known browser is replaced only by a request of
- * that browser.
+ * Stores a code for this name and sends it to the email address of the user. For an unknown name, or a user who gets no
+ * codes, takes the same steps but sends no message, so that the caller can't tell whether the account exists. With
+ * `signUp`, an address without a user gets a message too. A new code replaces the former one. The code of a known
+ * browser is replaced only by a request of that browser.
  */
 export async function sendSignInCode(
   { name, device }: Pick<PendingCode, 'name' | 'device'>,

@@ -3,7 +3,10 @@ import type { FormModel, ProfileField } from '../../pages/common-model.ts'
 import { flag, type Given, orFalse, seconds, section } from '../../settings/schema-words.ts'
 
 export const EMAIL_SIGN_IN = {
-  /** True to also send a code to an address without a user, and to create an account if the person enters the code. */
+  /**
+   * True to also send a code to an address without a user, and to create an account if the person enters the code.
+   * Requires `create` of the user store. `registration` must not be `false`.
+   */
   signUp: flag({ default: false }),
   /** True to put a link next to the code in the message. */
   link: flag({ default: true }),
@@ -18,7 +21,8 @@ export const EMAIL_CODE_OPTIONS = {
   /**
    * Sign-in with an emailed code instead of the password. Requires `sendMessage`, `pages`, and a user store with
    * `setPasswordHash` and `setEmailVerified`. Also requires `secret` if the state outlives the process. A code counts
-   * less than a password (`acr` is `email`). A user with a second factor must use it too. See the guide on email codes.
+   * less than a password (`acr` is `email`). A user with two-step sign-in must use the second factor too. See the guide
+   * on email codes.
    */
   emailSignIn: orFalse(section<EmailSignInOptions>(EMAIL_SIGN_IN), {
     default: false,

@@ -83,8 +83,8 @@ export async function signInByEmail(
     throw fail('unknown')
   }
   if (!isActive(user) || ownerConnection(user, accounts) !== null) throw fail('unknown')
-  // An account with an unproved address may be a stranger's, so the owner of the mailbox takes it over. If it has a
-  // second factor that protects it even from readers of the mail, the takeover waits until that factor is proved.
+  // An account with an unproved address may be a stranger's, so the owner of the mailbox takes it over. If a second
+  // factor protects the account even from readers of the mail, the takeover waits until that factor is proved.
   const waits = !isProved(user) && (await keepsFactor(user, accounts))
   const owner = isProved(user) || waits ? user : await takeMailbox(user, { locale, origin }, accounts)
   const begun = await begin(

@@ -112,7 +112,7 @@ export async function choosePassword(
   await requireGoodPassword(deps.policy, password, { username: user.username, email: user.email })
   const given: NewPassword = { by: 'invitation', locale, origin }
   if (user.passwordHash !== null) {
-    // An earlier try set this password, and something failed after that.
+    // An earlier try has set a password and failed afterwards. Only the same password finishes that try.
     if ((await verifyOnce(user, password, deps)) !== 'match') throw alreadyAccepted()
     return await invitations.accept({ token, connection: null, origin }, async (now) => {
       await finishNewPassword(now, given, deps)

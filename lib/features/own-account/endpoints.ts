@@ -227,10 +227,10 @@ export const sessions = [
   })
 ]
 
-/** The endpoints of a signed-in user's own account. Each exists only if the user store has the required methods. */
+/** The endpoints of a signed-in user's own account. Each exists only if the options and the user store allow it. */
 export const ownAccount = [profile, changedProfile, email, emailResend, account, exported, ...sessions]
 
-/** Requires a fresh sign-in or the password. A password counts as a sign-in attempt for the rate limits. */
+/** Requires a fresh sign-in or the password (`requireProof`). A password counts as an attempt for the rate limits. */
 async function prove(
   change: AccountChange,
   request: FastifyRequest,

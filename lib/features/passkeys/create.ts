@@ -62,7 +62,7 @@ export function create(
 /**
  * Signs a user in by a passkey, for the host's own front ends. The client needs the right to the password grant. A
  * passkey counts as both factors.
- * @throws OAuthError `invalid_grant`, in one text for all causes
+ * @throws OAuthError `invalid_grant` with one text for every refused passkey; `unauthorized_client`, `invalid_scope`
  * @see RFC 6749 §4.5
  */
 export async function passkeyGrant(

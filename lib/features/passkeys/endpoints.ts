@@ -33,8 +33,8 @@ const Credential = Type.Union([Type.Object({}, { additionalProperties: true }), 
 })
 
 /**
- * The endpoints that add a passkey, begin a sign-in by a passkey, and list the related origins. Beginning to add one
- * requires a fresh sign-in (`requireProof`), and its answer works only in the same session.
+ * The endpoints that add a passkey, begin a sign-in by a passkey, and list the related origins. The options for a new
+ * passkey require a fresh sign-in (`requireProof`). The new passkey can be added only in the same session.
  */
 export function passkeyEndpoints(
   accounts: ProvingDeps,

@@ -28,8 +28,8 @@ const PASSKEYS = {
   /** The service name that browsers may show. */
   rpName: shortText(64, { otherwise: '`pages.title`, else the host of the issuer' }),
   /**
-   * Other origins whose pages may use these passkeys: below `rpId`, or of another site. Origins of other sites are
-   * listed at `/.well-known/webauthn`, which browsers ask the host `rpId` for.
+   * Other origins whose pages may use these passkeys: below `rpId`, or of another site. All are listed at
+   * `/.well-known/webauthn`. For a page of another site, browsers fetch this list from the host `rpId`.
    */
   relatedOrigins: words({
     uniqueItems: true,
@@ -37,7 +37,7 @@ const PASSKEYS = {
     default: [],
     takes: 'an array of origins such as "https://app.example.com", each once'
   }),
-  /** True to propose a passkey after a sign-in by password. */
+  /** True to propose a passkey after a sign-in by password, or after a sign-up without one. */
   prompt: flag({ default: true }),
   /** How many passkeys and security keys an account may have. */
   maxPerUser: integer(1, 100, { default: 20 })
@@ -89,8 +89,8 @@ export const PASSKEY_GRANT = {
 /** The models of the pages of passkeys. */
 export interface PasskeyModels {
   /**
-   * After a sign-in by password: offers to make a passkey. The fields are `credential` and `name`. `skipUrl` continues
-   * without a passkey.
+   * After a sign-in by password, or a sign-up without one: offers to make a passkey. The fields are `credential` and
+   * `name`. `skipUrl` continues without a passkey.
    */
   passkey_prompt: FormModel & {
     username: string

@@ -31,7 +31,8 @@ type Stored = Exclude<AddedFactor, { outcome: 'not_first' }>
  * Stores a factor. Removes it again if the sign-in that adds it has ended meanwhile, or if a store fails before the
  * user is told. With `turnsOn` all other sign-ins of the user end, so that a thief who got in by the password alone is
  * out.
- * @throws OAuthError `invalid_token` or `login_required` if the factor was removed again; `temporarily_unavailable`
+ * @throws OAuthError `invalid_token` if other factors have changed meanwhile; `login_required` if the sign-in has ended
+ * meanwhile; `temporarily_unavailable`
  */
 export async function storeFactor(of: Enroller, addition: Addition, deps: Deps): Promise<Stored> {
   const { user, sid } = of
@@ -39,14 +40,14 @@ export async function storeFactor(of: Enroller, addition: Addition, deps: Deps):
   const endOthers = async (): Promise<void> => {
     await deps.sessions.revokeAll(user.id, 'factors_changed', { stays: turnsOn?.stays, origin })
   }
-  // In a session, ends the others before the factor is stored, so that a later failure leaves no sign-in by the
+  // In a session, ends the other sign-ins before the factor is stored, so that a later failure leaves no sign-in by the
   // password alone. With a ticket, `commit` ends all sign-ins only once this factor is stored: a user who sent the form
   // twice may be signed in by the first request already.
   if (turnsOn !== null && sid !== null) await endOthers()
   const stored = await commit(of, addition, deps)
   if (stored.outcome !== 'added') return stored
   addition.tell()
-  // Ends the others again, because a sign-in by the password alone may have begun in between.
+  // Ends the other sign-ins again, because a sign-in by the password alone may have begun in between.
   if (turnsOn !== null && sid !== null) await orInBackground(`addition ${user.id} ${sid}`, endOthers, deps)
   return stored
 }

@@ -23,7 +23,7 @@ import { waysIn } from '../../accounts/ways-in.ts'
 import type { AskedOf, SignInPageKind, AuthorizeSlots, MissingStep, StepTowards } from '../../authorize/deps.ts'
 import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
 
-/** The account slots of second factors: what they tell about a user's factors, and how factors end. */
+/** The account slots of second factors. They answer questions about a user's factors, and end factors. */
 export function accountSlots(
   accounts: ProvingDeps
 ): Required<Pick<AccountSlots, 'factors' | 'proof' | 'end' | 'endRest' | 'keepsAgainstMailbox'>> {
@@ -46,8 +46,8 @@ export function accountSlots(
 }
 
 /**
- * True if a user without a password has proved all that they can: an emailed code and an app's code. If the user has a
- * passkey, an app's code is not enough: they must use the passkey, or a recovery code, which replaces a lost one.
+ * True if a user without a password has signed in with an emailed code and a recovery code, or with an emailed code and
+ * an authenticator app. An authenticator app is not enough for a user with a passkey.
  */
 function isAllByEmail({ passwordHash }: User, { passkeys }: UserFactors, { acr, amr }: AuthenticationContext): boolean {
   return (
@@ -59,7 +59,7 @@ function isAllByEmail({ passwordHash }: User, { passkeys }: UserFactors, { acr, 
 
 type EndingFactor = RemovedFactor & { createdAt: number; provisional: boolean }
 
-/** The facts of each factor for its message, and those that decide whether it ends. */
+/** Lists the user's factors with the facts that their messages contain and that decide whether they end. */
 const factorsIn = ({ totp, passkeys }: UserFactors): EndingFactor[] => [
   ...totp.map(({ id, createdAt, provisional }) => ({ id, createdAt, provisional, kind: 'totp' as const })),
   ...passkeys.map(({ id, createdAt, provisional }) => ({ id, createdAt, provisional, kind: 'passkey' as const }))

@@ -24,7 +24,7 @@ export interface FactorDeps {
   totpIssuer: string
   /** Lifetime of a browser session in milliseconds, from its oldest authentication. */
   sessionLifetimeMs: number
-  /** How browsers are remembered that skip the second factor. `null`: every sign-in needs the second factor. */
+  /** The lifetime and the keys of remembered browsers, which skip the second factor. `null`: none is remembered. */
   remembered: RememberedDevices | null
   policy: FactorPolicy
 }
@@ -106,8 +106,8 @@ export interface FactorPolicy {
   methods: readonly FactorMethod[]
   /**
    * True if this user must have a second factor for this client. `clientId` is `null` for a sign-in without a client.
-   * `null` instead of a function: no user must have one. Rejects if the host's hook gives no answer in time, because an
-   * outage must not count as `false`.
+   * `null` instead of a function: no user must have one. Rejects if the host's hook fails or gives no answer in time,
+   * because an outage must not count as `false`.
    */
   required: ((user: User, clientId: string | null) => Promise<boolean>) | null
 }
@@ -115,8 +115,8 @@ export interface FactorPolicy {
 const DAY_MS = 24 * 60 * 60 * 1000
 
 /**
- * Sends the user a message about a wrong second factor, whose sender knows the password, or about a passkey that may
- * have been copied. Sends at most one message of each kind a day, so that a stranger can't fill the mailbox.
+ * Sends the user a message about a wrong second factor after a right first factor, or about a passkey that may have
+ * been copied. Sends at most one message of each kind a day, so that a stranger can't fill the mailbox.
  */
 export async function tellOfFailure(
   user: User,

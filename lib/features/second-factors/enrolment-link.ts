@@ -36,8 +36,8 @@ const boundTo = ({ passwordHash }: User, epoch: number): string[] => [passwordHa
 
 /**
  * Makes the token of a link, good for 24 hours and one use. The earlier link and its invitation end.
- * @throws OAuthError `invalid_request` where the user is disabled or has a second factor; `not_found` where nothing can
- * be set up here
+ * @throws OAuthError `invalid_request` for a user who is disabled or has a second factor; `not_found` if users can set
+ * up no factor here
  */
 export async function makeEnrolmentLink(user: User, deps: ProvingDeps): Promise<{ token: string; expiresAt: number }> {
   const {

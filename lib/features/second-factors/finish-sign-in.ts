@@ -28,8 +28,8 @@ interface SecondFactor {
 }
 
 /**
- * Signs in a user who has given their first factor before and gives the second now. The code is used up first, and then
- * the session begins.
+ * Signs in a user who has given their first factor before and gives the second now. The second factor is used up first,
+ * and then the session begins.
  * @throws OAuthError `invalid_grant` with the reason; `login_required` if the first factor does not hold any more
  */
 export async function finishSignIn(
@@ -86,9 +86,9 @@ interface StepUp {
 }
 
 /**
- * Adds a second factor to the browser's session. The user signed in without one: on the host's own page, or before a
- * second factor was required. The session keeps its id and its user, and gets a new secret. Earlier proofs keep their
- * age.
+ * Adds a second factor to the browser's session. The user signed in without a second factor, for example on the host's
+ * own page, in a remembered browser, or before a factor was required. The session keeps its id and its user, and gets a
+ * new secret. Earlier proofs keep their age.
  * @throws OAuthError `invalid_grant` with the reason; `login_required` if the session has ended meanwhile
  */
 export async function stepUp(

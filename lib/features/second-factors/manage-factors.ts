@@ -18,7 +18,7 @@ import { type WaysIn, waysIn } from '../../accounts/ways-in.ts'
  */
 const ID = /^[A-Za-z0-9_-]{1,128}$/
 
-/** A limit that no account reaches, for a passkey that is put back and so adds none. */
+/** The limit of passkeys when a removed passkey is put back. No account reaches this limit. */
 const MOST = 1000
 
 interface ShownFactor {
@@ -135,8 +135,8 @@ export async function removeFactor(
     left = hasFactor(await store.findFactors(userId))
     await sessions.revokeAll(userId, 'factors_changed', { stays: lowered ?? (left ? stays : null), origin })
   }
-  // The answer of a removal was lost. The store may have removed the factor, or may do so later, so the rest follows as
-  // soon as the factor is gone.
+  // Finishes a removal whose answer was lost. The store may have removed the factor, or may do so later, so the rest
+  // follows as soon as the factor is gone.
   const finishLost = async (): Promise<boolean> => {
     if (has(await store.findFactors(userId), factorId)) return false
     // Ends every session: the reply was sent, so no browser could learn the new secret of a session that stays.
@@ -164,8 +164,8 @@ export async function removeFactor(
     await store.addPasskey({ userId, factor: passkey, limit: MOST, turnsOn: found.twoStepChosen })
     return true
   }
-  // A record that can't be read proves nothing, so the passkey counts as removed: its owner is told, and everything
-  // that depended on it ends.
+  // A record that can't be read proves nothing, so the passkey counts as removed: its owner gets the message, and
+  // everything that depended on the passkey ends.
   const isBack =
     way !== undefined &&
     (await putBack(way).catch((error: unknown) => {
@@ -241,7 +241,7 @@ export async function resetFactors(
       onError(error, 'the note of a reset of second factors could not be removed')
     })
   }
-  // A record that can't be read is removed all the same, and counts as factors.
+  // Removes a record that can't be read too. A user with such a record counts as a user with factors.
   const hadAny = await store.findFactors(user.id).then(hasFactor, readsNot)
   if (hadAny) await oneTimeTokens.put({ ...note, userId: user.id, expiresAt: clock.now() + UNFINISHED_FOR_MS })
   await endAll()

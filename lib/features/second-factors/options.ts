@@ -33,7 +33,7 @@ const REMEMBERED = {
 
 const MFA = {
   /**
-   * The kinds that users can set up. Existing factors keep counting, so that taking a kind away locks nobody out. `[]`
+   * The kinds that users can set up. Existing factors keep working, so that taking a kind away locks nobody out. `[]`
    * offers none, which is the first step of a rolling update that turns factors on.
    */
   methods: list(oneOf(FACTOR_METHODS, {}), {
@@ -44,8 +44,9 @@ const MFA = {
   /**
    * The users who must have a second factor: `true` for all, or a function `(user, { client, clientId }) => boolean`
    * (`null`: the sign-in has no client). A user who must and has none sets one up after the first factor, before any
-   * session, code or token is issued. A session without a second factor gets no code. If the function throws, takes
-   * longer than five seconds or returns anything but `true` and `false`, the answer is 503 and nobody gets in.
+   * session, code or token is issued. A session without a second factor gets no authorization code. If the function
+   * throws, takes longer than five seconds or returns anything but `true` and `false`, the answer is 503 and nobody
+   * gets in. Requires the hosted pages, and `totp` in `methods`.
    */
   required: option<boolean | Required>(
     Type.Union([Type.Boolean(), Type.Function([], Type.Unknown())], { takes: 'true, false or a function' }),
@@ -55,7 +56,7 @@ const MFA = {
   totpIssuer: shortText(64, { otherwise: '`pages.title`, else the host of the issuer' }),
   /**
    * Adds a box "do not ask again in this browser" to the page of the second factor. A remembered browser is no factor:
-   * `acr` and `amr` are those of the password. A requirement of a second factor or of a new sign-in still holds
+   * `acr` and `amr` are those of the first factor. A requirement of a second factor or of a new sign-in still holds
    * (`requireAuth`, `acr_values`, `clients[].acr`, `prompt=login`, `max_age`, the security page). A change of the
    * password or of the factors forgets the browser, and so does `app.authority.forgetDevices`.
    */
@@ -96,10 +97,10 @@ export const FACTOR_STORE_TAKES =
 export const FACTOR_OPTIONS = {
   /**
    * The store of second factors: authenticator apps, passkeys and recovery codes. With the store, users can set up a
-   * second factor on the account page. Users who have one must use it after the password, at every kind of sign-in.
-   * Keep the store in the database of the users, because a user whose factors are lost needs only a password. A store
-   * that outlives the process requires `secret`, which seals the keys of the apps. Without the option there are no
-   * second factors, no routes for them, and no queries.
+   * second factor on the account page. A user with an authenticator app, or with two-step sign-in on, must use a second
+   * factor after the password, at every kind of sign-in. Keep the store in the database of the users, because a user
+   * whose factors are lost needs only a password. A store that outlives the process requires `secret`, which seals the
+   * keys of the apps. Without the option there are no second factors, no routes for them, and no queries.
    */
   factors: option<FactorStore>(Type.Any({ otherwise: 'none', takes: FACTOR_STORE_TAKES })),
   /** The second factors, and the users who must have one. Requires `factors`. */
@@ -151,7 +152,7 @@ export const MFA_GRANT = {
 
 /** An authenticator app of the user. */
 export interface AccountFactor {
-  /** The form returns it in a hidden field `factor`. */
+  /** The form returns the id in a hidden field `factor`. */
   id: string
   name: string | null
   /** Milliseconds since the epoch. */
@@ -165,7 +166,7 @@ export interface AccountFactor {
 
 /** A passkey of the user. */
 export interface AccountPasskey extends Omit<AccountFactor, 'disabled'> {
-  /** True if it is synced or backed up. */
+  /** True if the passkey is synced or backed up. */
   synced: boolean
 }
 
@@ -174,10 +175,10 @@ export type StepWay = SecondFactorModels['second_factor']['way']
 /** The models of the pages of second factors. */
 export interface SecondFactorModels {
   /**
-   * The second factor, after a password or another provider. `way` is the kind of factor that this view asks for. Its
-   * field is `code`, `recovery_code` or `credential`. `passkey` is `null` unless `way` is `passkey`. `otherWays` lead
-   * to the views of the other kinds. `username` is the user who signs in. `rememberSeconds`: how long the box
-   * `remember` lets this browser skip the step. `null`: there is no box.
+   * The second factor, after any first factor. `way` is the kind of factor that this view asks for. Its field is
+   * `code`, `recovery_code` or `credential`. `passkey` is `null` unless `way` is `passkey`. `otherWays` lead to the
+   * views of the other kinds. `username` is the user who signs in. `rememberSeconds`: how long the box `remember` lets
+   * this browser skip the step. `null`: there is no box.
    */
   second_factor: FormModel & {
     username: string
@@ -214,9 +215,9 @@ export interface SecondFactorModels {
    * `account_totp`; `null`: there are no apps. `twoStep`: whether sign-ins need a second step, and which change a
    * button `decision` with `two_step_on` or `two_step_off` may make. `recoveryCodesLeft` is `null` while `twoStep.on`
    * is false. `hasPassword`: whether a password alone is enough after the last factor is removed. `mustKeepOne`: the
-   * last one cannot be removed. `factors` are the apps. `addPasskeyUrl` leads to the page `account_passkey`, and is
-   * `null` without passkeys. `removing`: the factor for whose removal the page asks for a confirmation.
-   * `canForget`: a button `decision` with the value `forget` forgets all remembered browsers.
+   * last factor can't be removed. `factors` are the apps. `addPasskeyUrl` leads to the page `account_passkey`, and is
+   * `null` without passkeys. `removing`: the factor for whose removal the page asks for a confirmation. `canForget`: a
+   * button `decision` with the value `forget` forgets all remembered browsers.
    */
   account_security: AccountModel & {
     factors: AccountFactor[]
@@ -233,9 +234,9 @@ export interface SecondFactorModels {
     passkeySignals: PasskeySignals | null
   }
   /**
-   * Fields: `code`, and `enrolment` in a hidden field. `enrolment` is `null` if the user first has to sign in
-   * again, or to confirm the account's address at `confirmUrl`. `endsOthers`: the page says that this app, the user's
-   * first, ends all other sign-ins.
+   * Fields: `code`, and `enrolment` in a hidden field. `enrolment` is `null` if the user first has to sign in again, or
+   * to confirm the account's address at `confirmUrl`. `endsOthers`: the page says that the new app turns two-step
+   * sign-in on and ends all other sign-ins.
    */
   account_totp: AccountModel & {
     enrolment: ShownEnrolment | null
@@ -244,8 +245,9 @@ export interface SecondFactorModels {
     endsOthers: boolean
   }
   /**
-   * The recovery codes, shown once and in no other answer. `signedIn` is `false` if the sign-in failed after the
-   * required factor was set up.
+   * The recovery codes. The page shows them again on a reload, until the user says that they are saved, for at most ten
+   * minutes. `signedIn` is `false` if the sign-in failed after the required factor was set up. The page then shows the
+   * codes only once.
    */
   account_recovery_codes: CommonModel & { username: string; signedIn: boolean; codes: string[]; backUrl: string }
 }

@@ -24,15 +24,15 @@ import type { Origin } from '../../events.ts'
 
 /** A user who has given a first factor and owes the second. */
 export interface PendingStep extends FirstFactor {
-  /** The scope that a client asked for with the first factor. */
+  /** The scopes that the client may get, separated by spaces. `''` for a step on the pages. */
   scope: string
   /** The APIs that the client named, by the `aud` of their tokens. */
   resources?: readonly string[] | undefined
   /** The nonce that the ID token repeats. Only a token exchange has one. */
   nonce?: string | undefined
   /**
-   * The device epoch of the user when a link of the host invited them. The invitation counts while the epoch stays the
-   * same.
+   * The device epoch of the user when a link of the host invited them. The invitation is valid while the epoch stays
+   * the same.
    */
   invitedAt?: number | undefined
 }
@@ -101,9 +101,9 @@ function withoutLongProfile(writes: SignInWrites | undefined): SignInWrites | un
 }
 
 /**
- * The user of a ticket, in their present state. `null`: it is no ticket, or not one for this place, it is older than
- * ten minutes, its session would be over, or the account has changed (disabled, another password, another address after
- * a code to the former one).
+ * Returns the user of a ticket, in their present state. `null`: the text is no ticket for this place, the ticket is
+ * older than ten minutes, its session would have expired, or the account has changed. Such a change is a disabled
+ * account, another password or, for a sign-in with an emailed code, another address.
  */
 export async function openStep(ticket: string, place: StepPlace, deps: StepDeps): Promise<OpenedStep | null> {
   const {
@@ -190,7 +190,7 @@ export async function beginWithFactors(
     methods: await markedExempt(first, { isRemembered: isRemembered(found) }, factors, accounts),
     async confirm() {
       // Decides again at the commit. Turning two-step sign-in on ends only the sessions of that moment, so a session
-      // that begins later must notice the change here. So must one in a browser that was forgotten meanwhile.
+      // that begins later must notice the change here. So must a session in a browser that was forgotten meanwhile.
       const [confirmed, now] = await Promise.all([first.confirm(), factors.store.findFactors(user.id)])
       seen.second = await owes(now)
       return seen.second ? null : confirmed
@@ -199,7 +199,7 @@ export async function beginWithFactors(
   return seen.second ? await ask('second_factor') : begun
 }
 
-/** Opens a ticket of `beginWithFactors`, whatever it needs. @returns `null` if the ticket is not good */
+/** Opens a ticket of `beginWithFactors` for either step. @returns `null` if the ticket is invalid */
 export async function openPageStep(
   ticket: string,
   accounts: ProvingDeps
@@ -214,8 +214,8 @@ export async function openPageStep(
 type Deps = Pick<AccountsDeps, 'clock'> & { factors: Pick<FactorDeps, 'remembered'> }
 
 /**
- * True if this browser is remembered, so that the user is not asked for the second factor in it. That proves nothing:
- * the sign-in has only the level of the first factor.
+ * True if this browser is remembered, so that the user is not asked for the second factor in it. A remembered browser
+ * proves nothing: the sign-in has only the level of the first factor.
  * @see NIST SP 800-63B-4 §3.2.1
  */
 export function isRememberedIn(

@@ -28,7 +28,7 @@ interface Asker extends MessageCause {
  * Turns two-step sign-in on for a user with a passkey. All their other sign-ins end, because these took one step. The
  * caller must require a fresh sign-in. Resolves to new recovery codes, or to `null` if two-step sign-in was on already
  * or `mfa.methods` has no recovery codes.
- * @throws OAuthError `last_factor` where there is neither app nor passkey; `login_required` where the sign-in has ended
+ * @throws OAuthError `last_factor` for a user with neither app nor passkey; `login_required` if the sign-in has ended
  */
 export async function turnTwoStepOn({ stays, ...asker }: Asker & Staying, deps: ProvingDeps): Promise<string[] | null> {
   const { user, origin } = asker
@@ -62,7 +62,7 @@ export async function turnTwoStepOn({ stays, ...asker }: Asker & Staying, deps: 
 /**
  * Turns two-step sign-in off, so that the first factor is enough again, and ends the recovery codes. The caller must
  * require a fresh sign-in.
- * @throws OAuthError `last_factor` where the account has an app, or the host requires a second factor of it
+ * @throws OAuthError `last_factor` for an account with an app, or if the host requires a second factor of it
  */
 export async function turnTwoStepOff(asker: Asker, deps: ProvingDeps): Promise<void> {
   const { user } = asker
@@ -119,7 +119,7 @@ async function orTellLater<Outcome>(
   }
 }
 
-/** New codes as they are shown, and the digests that are stored of them. */
+/** Makes new recovery codes, and the digests that the store keeps of them. */
 export function newRecoveryCodes(
   { id }: Pick<User, 'id'>,
   { random, factors }: Pick<ProvingDeps, 'random'> & { factors: Pick<FactorDeps, 'recoveryKeys'> }

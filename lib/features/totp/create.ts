@@ -22,7 +22,8 @@ import { orInBackground } from '../second-factors/addition.ts'
 const BYTES = { least: 10, most: 128 }
 
 /**
- * The only supported parameters of an app, as in `otpauth:` URIs. The codes of an app with others would never match.
+ * The only supported parameters of an app, as in `otpauth:` URIs. The codes of an app with other parameters would not
+ * match.
  */
 const KIND = { algorithm: 'SHA1', digits: 6, period: 30 }
 

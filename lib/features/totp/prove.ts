@@ -30,7 +30,10 @@ export function appsFor(apps: readonly TotpFactor[], isKnown: boolean): TotpFact
   return apps.filter(({ disabled }) => isKnown || !disabled)
 }
 
-/** Verifies a code of one of the user's apps and uses it up. @throws OAuthError as `proveFactor` describes */
+/**
+ * Verifies a code of one of the user's apps and uses it up.
+ * @throws OAuthError as `proveFactor` describes; `temporarily_unavailable` if the key of no app opens
+ */
 export async function proveByCode(
   code: string,
   user: User,
@@ -99,7 +102,7 @@ export async function proveByCode(
   return fail('wrong')
 }
 
-/** Binds a sealed secret to its user and factor: copied into the row of another, it does not open. */
+/** Binds a sealed secret to its user and factor. In the row of another user or factor, the secret does not open. */
 const contextOf = (issuer: string, userId: string, factorId: string): string =>
   JSON.stringify(['totp', issuer, userId, factorId])
 

@@ -28,7 +28,7 @@ type Metadata = Readonly<Record<string, unknown>>
 
 export interface MetadataRules {
   from: 'document' | 'registration'
-  /** Private-use schemes without a dot. */
+  /** Private-use schemes without a dot that redirect URIs may have. */
   redirectSchemes: readonly string[]
   takenNames: readonly string[]
 }

@@ -13,9 +13,9 @@ const DOCUMENTS = {
     ),
     { takes: `an array of ${HOSTS}, or functions (url) => boolean`, otherwise: 'any' }
   ),
-  /** The hosts of trusted clients. The consent page shows no warning for them. */
+  /** The hosts of trusted clients. For them, the consent page does not warn of a program on the user's computer. */
   trusted: words({ default: [], takes: `an array of ${HOSTS}` }),
-  /** Seconds until the service fetches a document again. */
+  /** Seconds for which a document stays fresh. After that, the next sign-in of its client fetches it again. */
   cacheSeconds: seconds(300, 86_400, { otherwise: 'as its headers say, within 5 minutes and 24 hours' })
 }
 
@@ -52,7 +52,7 @@ export const UNKNOWN_CLIENT_OPTIONS = {
 
 export interface UnknownClientOptions extends Given<typeof UNKNOWN_CLIENT_OPTIONS> {}
 
-/** The settings of both ways. `null`: the way is off. */
+/** The settings of client id documents and of registration. `null`: that option is off. */
 export interface UnknownClientSettings {
   documents: ReturnType<typeof documentSettings> | null
   registration: ReturnType<typeof registrationSettings> | null

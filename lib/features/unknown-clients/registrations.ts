@@ -18,7 +18,10 @@ export interface Registrations extends ClientSource {
   register(members: unknown, now: number): Registered
 }
 
-/** `keys`: the first key signs ids, and every key verifies them. Equal metadata results in the same id. */
+/**
+ * `keys`: the first key signs ids, and every key verifies them. Equal metadata gets the same id until the first key
+ * changes.
+ */
 export function registrations(
   keys: readonly [Uint8Array, ...Uint8Array[]],
   { redirectSchemes, takenNames }: Pick<MetadataRules, 'redirectSchemes' | 'takenNames'>

@@ -6,7 +6,7 @@ import { actOf } from './act-input.ts'
 
 const LONGEST_NAMES = 500
 
-/** Wraps the use cases. Writes an audit entry before and after each action. `list` and `get` are not audited. */
+/** Wraps the use cases. With `audit`, writes entries before and after each action, except for `list` and `get`. */
 export function auditedUsers(users: RequestedUsers, deps: AccountsDeps): RequestedUsers {
   const acting =
     <Answer>(action: AuditAction, work: (id: string, act?: RequestedAct) => Promise<Answer>, fields?: string) =>

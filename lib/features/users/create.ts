@@ -11,7 +11,7 @@ async function loadUsers(accounts: AccountsDeps, fields: readonly string[]): Pro
   return auditedUsers(manageUsers(accounts, fields), accounts)
 }
 
-/** Loads the use cases at the first call, because most services never make one. */
+/** Loads the use cases at the first call, because most services never call them. */
 export function create(_on: true, { accounts, settings: { registration } }: Kernel): Parts {
   const fields = registration === false ? [] : ownProfileFields(Object.keys(registration.fields?.properties ?? {}))
   let loading: Promise<RequestedUsers> | null = null

@@ -10,7 +10,7 @@ export function createdAtOf({ createdAt }: User): number | null {
   return typeof at === 'number' && Number.isSafeInteger(at) && at > 0 ? at : null
 }
 
-/** The end of a page of users. */
+/** Writes and reads the text for the end of a page of users (`next` and `after`). */
 export const USER_CURSOR = cursorOf<Place>(
   ({ createdAt, id }) => [createdAt, id],
   ([createdAt, id, ...others]) => {

@@ -173,7 +173,8 @@ const emailVerify = endpoint({
 })
 
 /**
- * The endpoints of a user's own account. An endpoint does not exist if the user store lacks the method that it needs.
+ * The endpoints of a user's own account. An endpoint does not exist if its option is off, or if the user store lacks
+ * the method that it needs.
  */
 export const accounts = [register, password, passwordReset, passwordResetConfirm, emailVerify]
 

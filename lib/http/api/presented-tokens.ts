@@ -62,7 +62,7 @@ const revoke = endpoint({
   }
 })
 
-/** `POST /auth/introspect`, for clients with a secret. @see RFC 7662 */
+/** `POST /auth/introspect`, for registered clients with a secret or keys. @see RFC 7662 */
 const introspect = endpoint({
   method: 'POST',
   path: 'introspect',

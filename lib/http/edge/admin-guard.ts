@@ -48,7 +48,7 @@ const callers = callerFact<AdminCaller>()
 /** The caller that `adminGuard` let in. */
 export const adminOf = callers.of
 
-/** Lets in an administrator with this scope. */
+/** Lets in an administrator or a machine client with this scope. Each request counts under the rule `admin`. */
 export const adminGuard = (scope: AdminScope, deps: GuardDeps): Guard => ({
   onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
     callers.set(request, await guarded(async () => await adminCaller(scope, [request, reply], deps)))

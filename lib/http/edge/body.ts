@@ -153,7 +153,7 @@ export function useStrictValidation(child: FastifyInstance): void {
   )
 }
 
-/** The validators of a route whose body may be absent. */
+/** Makes the body validator of a route whose body may be absent. Accepts all other parts of the request unchecked. */
 export function optionalBody(given: {
   schema: unknown
   httpPart?: string | undefined
@@ -164,7 +164,10 @@ export function optionalBody(given: {
   return (value) => (value === null ? true : check(value))
 }
 
-/** Compiles the schema at the first check, because compiling all schemas would delay the start. */
+/**
+ * Makes a validator that reports the first invalid field as `invalid_request`. Compiles the schema at the first check,
+ * because compiling all schemas would delay the start.
+ */
 export function strictValidator(compile: () => TypeCheck<TSchema>): (value: unknown) => true | { error: OAuthError } {
   let compiled: TypeCheck<TSchema> | undefined
   return (value) => {

@@ -44,7 +44,9 @@ export interface Declaration {
   fromAnyPage?: true
   /** Hides the route: to anyone who may not use it, the handler answers as the host answers an unknown path. */
   isHidden?: true
-  /** The proof that the handler checks by itself. `client_secret`: only for a client that has a secret. */
+  /**
+   * The proof that the handler checks by itself. `client_secret`: the secret or the key of the client, if it has one.
+   */
   proof?: 'client_secret' | 'refresh_token' | 'browser_session'
   /** True for an endpoint of OAuth 2.0 or OpenID Connect. */
   isProtocol?: true

@@ -103,7 +103,8 @@ function allowedOrigins(allows: AllowsOrigin): CorsPolicy {
   return (child) => {
     onRoutes(child, (request, reply, methods) => {
       removeCorsHeaders(reply)
-      // Without `Origin` in the request too, because a cache could otherwise reuse that answer for one with `Origin`.
+      // Sets `Vary` even if the request has no `Origin`, because a cache could otherwise reuse the answer for a request
+      // with `Origin`.
       addVary(reply, ['Origin'])
       const { origin } = request.headers
       if (origin === undefined) return
@@ -120,9 +121,9 @@ function allowedOrigins(allows: AllowsOrigin): CorsPolicy {
 }
 
 /**
- * Sets an `onSend` hook on each route, because route hooks run after all instance hooks, even those that the host
- * registers later. `cors: false` in the config keeps @fastify/cors away. `apply` removes CORS headers of the host,
- * except on the raw response and in the host's own OPTIONS route of the path.
+ * Adds an OPTIONS route to each path, and sets an `onSend` hook on each route, because route hooks run after all
+ * instance hooks, even those that the host registers later. `cors: false` in the config keeps @fastify/cors away.
+ * `apply` removes CORS headers of the host, except on the raw response and in the host's own OPTIONS route of the path.
  */
 function onRoutes(child: FastifyInstance, apply: Apply): void {
   const methodsOfPaths = new Map<string, Set<string>>()

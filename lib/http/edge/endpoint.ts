@@ -30,7 +30,7 @@ export interface HttpDeps {
     uiLocales: readonly string[]
     canSignUp: boolean
     algs(): string[]
-    /** `null`: clients can't push requests. */
+    /** `null`: clients can't push authorization requests (RFC 9126). */
     pushed: { isRequired: boolean } | null
     /** Checks the parts of a request that do not depend on the user. @throws OAuthError */
     checkRequest(params: AuthorizationParams): Promise<void>

@@ -52,7 +52,10 @@ export function usePlainJson(child: FastifyInstance): void {
   })
 }
 
-/** Sends an error in the shape of RFC 6749 §5.2, past the host's serializers. */
+/**
+ * Sends an error in the shape of RFC 6749 §5.2, past the host's serializers. Sends the body of a `LimitedError` as it
+ * is.
+ */
 export function sendOAuthError(error: OAuthError, request: FastifyRequest, reply: FastifyReply): void {
   logRefusal(error, request)
   reply.headers(error.headers)
@@ -106,7 +109,7 @@ export function noStore(reply: FastifyReply): void {
   reply.header('pragma', 'no-cache')
 }
 
-/** A hook for routes whose answers say something about a person. */
+/** Forbids caching on routes whose answers say something about a person. */
 export function noStoreHook(_request: FastifyRequest, reply: FastifyReply, done: () => void): void {
   noStore(reply)
   done()
@@ -123,8 +126,8 @@ export async function guarded<T>(work: () => T | Promise<T>): Promise<T> {
 }
 
 /**
- * The wire form of a failure of the service. 503 with `Retry-After` for an outage of a store, which may soon end; 500
- * for a bug, or for an invalid result of the host's code, which a repeat would not change.
+ * The wire form of a failure of the service. 500 for a bug, or for an invalid result of the host's code, which a repeat
+ * would not change. 503 with `Retry-After` for any other failure, such as an outage of a store, which may soon end.
  */
 export function serviceError(error: unknown): OAuthError {
   return !isOutage(error) && (isMisfit(error) || isBug(error))
@@ -135,7 +138,10 @@ export function serviceError(error: unknown): OAuthError {
       })
 }
 
-/** The wire form of an `OAuthError`, or of a body that can't be read; `undefined` for any other error. */
+/**
+ * The wire form of an `OAuthError`, or of a request that the body parser or the schema refused. `undefined` for any
+ * other error.
+ */
 export function wireError(error: FastifyError, request?: FastifyRequest): OAuthError | undefined {
   if (error instanceof OAuthError) return error
   if (error.validation !== undefined) return new OAuthError('invalid_request', 'The request does not fit.')

@@ -30,7 +30,7 @@ export interface Hook {
 
 /**
  * Finds the credentials of a request. Returns a promise only if something must be looked up. A refusal may be thrown or
- * returned, because a throw costs more than the rest of the check.
+ * returned. Returning is cheaper: a throw costs more than the rest of the check.
  */
 export type Check<Found> = (
   request: FastifyRequest,
@@ -142,14 +142,14 @@ interface KeyReader {
   claimsFor(key: string, resource: string | null): Promise<AccessTokenClaims>
 }
 
-/** An `Authorization` header that is longer contains no API key. */
+/** Maximum length of an `Authorization` header with an API key, in characters. */
 const MAX_KEY_CREDENTIAL = 128
 
 /**
  * Checks an API key for this resource, sent as a Bearer token or in `x-api-key`. Without a key, runs the token check.
- * Text in `x-api-key` that is no key of this service is ignored, because a host may have keys of its own.
+ * Text in `x-api-key` that is no key of this service is ignored, because a host may have keys of its own. A key in
+ * `x-api-key` next to an `Authorization` header is refused with `invalid_request`.
  * @param keys `null`: API keys are off
- * @throws OAuthError `invalid_request` for a key next to another credential
  */
 export function tokenOrKeyCheck(
   check: Check<AccessTokenClaims>,
@@ -189,8 +189,9 @@ export function optionalTokenCheck(
 }
 
 /**
- * Reads the claims that an earlier guard left on the request. Without such a guard, returns `server_error`, because a
- * refusal of the token would hide the host's mistake.
+ * Reads the claims that an earlier guard left on the request. If that guard let the request in without a token, returns
+ * the refusal of a missing token. Without such a guard, returns `server_error`, because a refusal of the token would
+ * hide the host's mistake.
  * @param auth the name of the request's decorator
  * @param hook the name of the hook that needs the claims
  */

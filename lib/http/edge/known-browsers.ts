@@ -50,7 +50,10 @@ function mark(reply: FastifyReply, account: DeviceAccount, { deviceKey, deviceCo
   deviceCookie.set(reply, extendDevice(deviceKey, token, account, random.id()))
 }
 
-/** Marks the browser as one in which the user gave their password. Never rejects, so that no sign-in fails by it. */
+/**
+ * Marks the browser as known to the account, as long as the user keeps the present password. Never rejects, so that no
+ * sign-in fails by it.
+ */
 async function markWithPassword(
   reply: FastifyReply,
   account: string,

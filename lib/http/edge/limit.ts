@@ -26,7 +26,8 @@ export interface AttemptUser {
 export interface RequestLimiter {
   /**
    * For passwords and other secrets that can be guessed or that are expensive to check: counts the attempt, does the
-   * work, and gives the count back depending on the outcome (see limits/attempt).
+   * work, and gives the count back depending on the outcome (see limits/attempt). A second factor that can't be guessed
+   * counts as by `countFailure`.
    * @throws LimitedError where a limit refuses: before the work has done anything
    */
   reserve<T>(

@@ -76,7 +76,7 @@ function redactingLogger(logger: FastifyBaseLogger, secrets: ReadonlySet<string>
   })
 }
 
-/** The logger of an app without one: nothing is logged, and no level can be set that would change that. */
+/** True for the logger of an app that has none: nothing is logged, and no level can be set that would change that. */
 function isNone(logger: FastifyBaseLogger & { level?: unknown }): boolean {
   return (
     logger.level === undefined &&
@@ -89,20 +89,24 @@ function isNone(logger: FastifyBaseLogger & { level?: unknown }): boolean {
   )
 }
 
-/** The method of pino and abstract-logging for a level that is off. It needs no view of the request. */
+/**
+ * True for the method of pino and abstract-logging for a level that is off. Such a method needs no redacted request.
+ */
 function isNoop(method: unknown): boolean {
   return typeof method === 'function' && method.name === 'noop' && method.length === 0
 }
 
 /**
- * Fastify refuses a logger without one of these methods, but only if a factory made the logger. Our factory must not
- * cause that, so a missing method does nothing.
+ * True for a method that a logger must have. Fastify refuses a logger that lacks one, but only if a factory made the
+ * logger. Our factory must not cause that, so a missing method does nothing.
  */
 function isLoggerMethod(key: string | symbol): boolean {
   return typeof key === 'string' && LOGGER_METHODS.includes(key)
 }
 
-/** One argument of a log call: bindings with `req` and `res`, a request itself, or anything. */
+/**
+ * Redacts one argument of a log call: a request, or the `req` and `res` of bindings. Returns any other value unchanged.
+ */
 function redactEntry(entry: unknown, secrets: ReadonlySet<string>): unknown {
   if (!isObjectOrArray(entry) || entry instanceof Error) return entry
   if (isRequest(entry)) return requestView(entry, secrets)

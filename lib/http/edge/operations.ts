@@ -87,7 +87,10 @@ interface SchemesDeps extends Pick<HttpDeps, 'grants' | 'openid' | 'path'> {
   cookieName: string | null
 }
 
-/** All addresses are made of the issuer and the mounted paths. */
+/**
+ * Describes the credentials of the routes for API documents. All addresses are made of the issuer and the mounted
+ * paths.
+ */
 export function securitySchemes({ grants, openid, path, hostPrefix, cookieName }: SchemesDeps): SecuritySchemes {
   const { origin } = new URL(grants.accounts.issuer)
   const urlOf = (name: PathName): string => `${origin}${hostPrefix}${path(name)}`
@@ -139,7 +142,8 @@ export function securitySchemes({ grants, openid, path, hostPrefix, cookieName }
 
   return {
     openapi: schemes,
-    // Swagger 2.0 knows neither bearer tokens nor cookies.
+    // Describes tokens as API keys in a header and omits the browser session, because Swagger 2.0 knows neither bearer
+    // tokens nor cookies.
     swagger: {
       accessToken: { type: 'apiKey', in: 'header', name: 'Authorization', description: 'Bearer and an access token.' },
       refreshToken: { type: 'apiKey', in: 'header', name: 'Authorization', description: 'Bearer and a refresh token.' },

@@ -110,12 +110,13 @@ interface FormDeps {
   advise: Advise
 }
 
-/** Characters. A host name has at most 253. */
+/** Maximum length of an origin, in characters. A host name has at most 253. */
 const LONGEST_ORIGIN = 280
 
 /**
- * Returns the refusal of a form that no page of ours sent. Advises the developer if its page was opened at another
- * origin than the issuer's. Ignores a cross-site form, because any site can make its visitors send one.
+ * Returns the refusal of a form that no page of ours sent. Advises the developer if the form's page was opened at
+ * another origin than the issuer's. Gives no advice about a cross-site form, because any site can make its visitors
+ * send one.
  */
 export function crossSiteForm({ headers }: FastifyRequest, { issuer, advise }: FormDeps): OAuthError {
   const { 'sec-fetch-site': site, origin = '' } = headers

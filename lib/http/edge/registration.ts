@@ -45,6 +45,7 @@ const FORMATS: Readonly<Record<string, RegExp>> = {
  * Prepares the sign-up with the host's profile fields. Checks the fields with the host's copy of @sinclair/typebox,
  * which knows the formats and types that the host has registered. The copy in our bundle does not. Adds the usual
  * formats if the host has none under their names.
+ * @throws StartError for a mistake in the fields
  */
 export async function registrationWith(fields: TObject | null, own: OwnFields): Promise<Registration> {
   if (fields === null) return registration(Type.Object({}), own, TypeCompiler, Check)

@@ -35,7 +35,7 @@ export interface RequestBrowser {
   ): Promise<OpenSession>
   /**
    * Replaces the proofs of the user's session in this browser, and gives the session a new secret. Does nothing if the
-   * session has ended, or if another request replaced the shown secret. The reply must not be sent yet.
+   * user has no live session here, or if another request replaced the shown secret. The reply must not be sent yet.
    */
   renew(request: FastifyRequest, reply: FastifyReply, userId: string, methods: AuthenticationProof[]): Promise<void>
   /**

@@ -11,7 +11,7 @@ interface RouteDescription extends FastifySchema {
   hide?: true
 }
 
-/** Describes access that the `security` of documents.ts can't express. */
+/** Describes access that the `security` of an API document can't express. */
 export const FOR_THE_ACCOUNT =
   'Needs an access token of no client or of a first-party one (Authorization: Bearer), or ' +
   'the browser session from a page of the same origin.'
@@ -20,7 +20,7 @@ export function describeRoute(description: RouteDescription): FastifySchema {
   return description
 }
 
-/** Every error of every route. @see RFC 6749 §5.2 */
+/** The body of errors on all JSON routes. @see RFC 6749 §5.2 */
 export const ErrorResponse = Type.Object(
   {
     error: Type.String({ description: 'A code to act on.' }),

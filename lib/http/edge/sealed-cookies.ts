@@ -127,7 +127,7 @@ export interface PlainCookies {
   trusted: PlainCookie | null
   /** The mark of a browser that was asked to create a passkey. */
   prompted: PlainCookie
-  /** The token that makes this browser known to accounts which had a session in it. */
+  /** The token of the accounts to which this browser is known, by a password, a second factor or a session. */
   device: PlainCookie
   /**
    * The invitation to set up a second factor, kept from the visit of its link until the sign-in. `null`: second factors
@@ -143,7 +143,8 @@ interface PlainCookieOptions extends CookieOwner {
 }
 
 /**
- * The cookie is `Lax`, because it must come with a client's link to the authorization endpoint.
+ * Makes a cookie that is not encrypted. The cookie is `Lax`, because the session must come with a client's link to the
+ * authorization endpoint.
  * @see RFC 6265bis §4.1.3.2
  */
 export function plainCookie({ of = 'session', seconds = 0, ...owner }: PlainCookieOptions): PlainCookie {

@@ -54,7 +54,11 @@ interface SessionHookDeps {
 interface SessionHooks {
   /** Reads the browser session: sets it on the request, `null` where nobody is signed in. Refuses nobody. */
   readSession: Hook
-  /** Like `readSession`, for pages that need a user. Leads all other visitors to the sign-in page and back. */
+  /**
+   * Like `readSession`, for pages that need a user whose sign-in meets `required`. Redirects all other visitors to the
+   * page that can help (sign-in, second factor or new proof) and back. Refuses with 403 if no sign-in can help, and
+   * refuses a post from another origin.
+   */
   requireSession(required: StepUp): Hook
   /**
    * For routes of the host's own front end. Accepts a user's access token (without a client or of a first-party
@@ -66,7 +70,10 @@ interface SessionHooks {
 /** Records the use of a session at most once in this time, so that a page with many requests causes one write. */
 const USE_EVERY_MS = 60_000
 
-/** The `onRequest` hooks for a host's own pages and front ends. Each counts as a use of the session. */
+/**
+ * The `onRequest` hooks for a host's own pages and front ends. Each counts as a use of the browser session, at most
+ * once a minute.
+ */
 export function sessionHooks(
   {
     browser,

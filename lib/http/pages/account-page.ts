@@ -53,7 +53,7 @@ interface AccountPage<Name extends AccountPageName, Shown extends object> extend
    */
   open(visit: PersonVisit, form: Form | null): Promise<Shown | Leave>
   submit(form: Form, visit: PersonVisit): AccountSubmission | Promise<AccountSubmission>
-  /** The answer if nobody is signed in. Default: the sign-in page. */
+  /** The answer to a GET if nobody is signed in. Default: the sign-in page, as after a post. */
   withoutPerson?(visit: Visit): Leave | null
   content(shown: Shown, visit: Visit): Omit<PageModels[Name], keyof AccountModel>
   passkeys?: FormPage<Name, Held<Shown>>['passkeys']
@@ -155,7 +155,7 @@ export function accountWays(
   return { accountUrl: `${link('account')}${query}`, accountLinks, logoutUrl: link('logout') }
 }
 
-/** Redirects to the account page, which then shows `note` as the result. */
+/** Redirects to the page `path` of the account, which then shows `note` as the result. */
 export function accountPageAfter(
   path: PathName,
   { journey: { query } }: Visit,

@@ -9,7 +9,7 @@ import { describeRoute } from '../edge/schemas.ts'
 const ASSET_CACHE_SECONDS = 31_536_000
 /** Maximum number of stylesheets with an accent in memory: about 2 MB. */
 const MOST_BRANDED = 100
-/** The accent of a client, in light and in dark mode. */
+/** The query parameter `accent`: the colors of a client in light and in dark mode. */
 const ACCENT = /^([0-9a-f]{6})-([0-9a-f]{6})$/
 
 interface Asset {

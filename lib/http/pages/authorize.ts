@@ -100,8 +100,8 @@ const PAGES = {
 } as const
 
 /**
- * Redirects the browser to the client, or to the next page. Always 303: a 307 would send a form's password on to the
- * client. @see RFC 9700 §4.12
+ * Leads the browser to the client, by a redirect or a form page, or to the next page. Every redirect is 303: a 307
+ * would send a form's password on to the client. @see RFC 9700 §4.12
  */
 export async function follow(
   outcome: AuthorizeOutcome,

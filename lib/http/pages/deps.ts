@@ -106,7 +106,7 @@ export interface Journeys {
    * @throws OAuthError for an invalid client or redirect URI, to which the browser must not be redirected
    */
   read(request: FastifyRequest): Promise<Journey>
-  /** The journey of a query string, `''` or `?…`, that was stored meanwhile. */
+  /** The journey of a query string, `''` or `?…`, that was stored meanwhile. Throws like `read`. */
   from(query: string): Promise<Journey>
   /**
    * The journey of a link in a message. Leads to the home page if there is no query, or if the query is not valid any
@@ -163,7 +163,10 @@ export interface PagePart {
    * username.
    */
   elsewhere?(form: Form, visit: Visit): Promise<Submission<never> | null>
-  /** The answer to an authorization request instead of the sign-in page; `null`: the page. */
+  /**
+   * The answer to an authorization request with the parameter `connection`, instead of the sign-in page or the sign-up
+   * page. `null`: the page.
+   */
   straightOn?(params: AuthorizationParams, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | null>
   /** Set if the sign-in page asks for a passkey. */
   asksPasskey?: NonNullable<PageSettings['passkeys']>

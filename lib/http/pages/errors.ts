@@ -27,9 +27,10 @@ export interface PageErrorDeps {
 }
 
 /**
- * Errors of the page routes added to `child` after this are shown as pages. An error that is not meant for the wire is
- * logged, and answered with 503 or 500 and a constant text. Errors of the host's own hooks, such as its rate limit, go
- * on to the host's error handler where `host` is given, as on all our routes.
+ * Shows errors of the page routes added to `child` after this as pages. An error that is not meant for the wire is
+ * logged, and answered with 503 or 500 and a constant text. A `ProgramError` is answered with JSON, and a limit with
+ * the body of the host's `onLimit`, if it returned one. Errors of the host's own hooks, such as its rate limit, go on
+ * to the host's error handler where `host` is given, as on all our routes.
  */
 export function usePageErrors(child: FastifyInstance, deps: PageErrorDeps, host?: FastifyInstance): void {
   const handOn = host === undefined ? null : toHostHandler(host)
@@ -77,7 +78,7 @@ export async function sendErrorPage(
       { statusCode: error.statusCode, secretAddress: true }
     )
   } catch (failure) {
-    // If this were thrown, Fastify would answer with JSON.
+    // Does not throw, because Fastify would then answer with JSON.
     request.log.error(...logLine('FST_AUTHORITY_PAGE_FAILED', 'an error page could not be made', { err: failure }))
     return reply.code(503).type('text/plain; charset=utf-8').send('The service is not available at the moment.')
   }

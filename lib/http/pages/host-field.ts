@@ -28,7 +28,7 @@ const TITLES: Readonly<Record<string, MessageKey>> = {
   birthdate: 'fieldBirthdate',
   website: 'fieldWebsite'
 }
-/** Maximum number of choices that a field shows as radio buttons. More choices are a select list. */
+/** Maximum number of choices that a required field shows as radio buttons. More choices are a select list. */
 const MOST_RADIOS = 4
 
 export function fieldOf(name: string, schema: TSchema, required: boolean, messages: Messages): HostField | null {

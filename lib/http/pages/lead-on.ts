@@ -19,8 +19,8 @@ export const pathOfStep = (needs: StepNeeded['needs']): 'secondFactorSetUp' | 's
   needs === 'enrolment' ? 'secondFactorSetUp' : 'secondFactor'
 
 /**
- * Continues after any first factor: sets the browser's cookies, and redirects to the target of the journey, or to the
- * second factor.
+ * Continues after any first factor: sets the browser's cookies, and redirects to the missing step of the sign-in or to
+ * the target of the journey. Answers the authorization request of an app on a device (`nativeRequest`) itself.
  */
 export function leadOn(
   begun: SessionBegun | StepNeeded,
@@ -120,7 +120,8 @@ export function linkBrowser(purpose: LinkPurpose, { journeys, waiting }: PageDep
 /**
  * Continues after the button behind a link, or after the code of a message. Signs in `by`, the user who asked for the
  * message in this browser, if the browser has proved the password, and leads to the target of the journey. Otherwise,
- * or if the client asks for a more recent sign-in, redirects to the page that tells the result, which can be reloaded.
+ * if the client asks for a more recent sign-in, or if the sign-in fails, redirects to the page that tells the result,
+ * which can be reloaded.
  */
 export async function afterMessage(
   by: { userId: string; proof: FoundWaits['proof'] } | null,

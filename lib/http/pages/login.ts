@@ -169,9 +169,8 @@ async function signedInOnTheirWay(request: FastifyRequest, { browser }: PageDeps
 }
 
 /**
- * True if a signed-in user may go on without a sign-in. A page of the host sends signed-in people here only by
- * `prompt=login` for a new sign-in, or right after a sign-out. An authorization request that leads here requires a
- * sign-in.
+ * True if a signed-in user may go on without a new sign-in. False for an authorization request, because it leads here
+ * only if it requires a sign-in. False for a `prompt` that asks for a sign-in, a sign-up or another account.
  */
 function mayGoOn(request: FastifyRequest): boolean {
   return (

@@ -61,8 +61,9 @@ export function logoutRoutes(child: FastifyInstance, deps: PageDeps): void {
 }
 
 /**
- * Answers a client's own form, or its server. A post from another site comes without our SameSite=Lax cookie. So unless
- * the hint alone has ended a session, the browser is led to the GET, with which the cookie comes.
+ * Answers a client's own form, or its server. A post from another site comes without our SameSite=Lax cookie. So the
+ * browser is redirected to the GET, with which the cookie comes. There is no redirect if the hint alone has ended a
+ * session, or if the cookie came with the post and the page must ask.
  */
 async function answerClient(
   request: FastifyRequest,

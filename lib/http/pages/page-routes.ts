@@ -23,7 +23,8 @@ export class ProgramError extends OAuthError {
 
 /**
  * The one parser of page routes, for forms as browsers send them. Any other content type is 415. Refuses JSON of a
- * program before all other checks, so that the error names the right endpoint and not an expired page.
+ * program before all other checks, so that the error names the right endpoint and not an expired page. Exempts hidden
+ * routes, so that they do not reveal that they exist.
  */
 export function registerFormParser(child: FastifyInstance, tokenPath: string): void {
   child.removeAllContentTypeParsers()

@@ -152,7 +152,10 @@ export function reauthenticatePage(child: FastifyInstance, deps: PageDeps): void
   )
 }
 
-/** Renews the session, or asks for the second factor. `isSame`: checks that the proof still holds. */
+/**
+ * Renews the session, or asks for the second factor. Leads to the sign-in page if the proof no longer holds. `isSame`:
+ * a further check that the proof still holds.
+ */
 export async function renewSignIn(
   first: Pick<FirstFactor, 'user' | 'by' | 'methods'>,
   { request, journey }: Visit,

@@ -114,7 +114,8 @@ export function createPageReply({
   pages
 }: PageReplyOptions): PageReply {
   const { origin, protocol } = new URL(issuer)
-  // With `no-referrer` a form of the page would come with `Origin: null`, which does not say where it is from.
+  // Names the origin, because with `no-referrer` a form of the page would come with `Origin: null`, which does not say
+  // where the form is from.
   const originAlone = protocol === 'https:' ? 'strict-origin' : 'origin'
   const { faviconUrl, order, colorScheme, stylesheetUrl, links: footer, texts, render } = pages
   let builtIn: Partial<Renderers> | undefined
@@ -155,8 +156,8 @@ export function createPageReply({
   }
 
   /**
-   * The brand of a page: what the client has of title, logo and accent, otherwise that of the service. A client with a
-   * title of its own never gets the logo of the service.
+   * The brand of a page: title, logo and accent, each from the client if the client has one, otherwise from the
+   * service. A client with a title of its own never gets the logo of the service.
    */
   function brandOf({ title, logo, accentColor }: ClientPages = {}): Pick<CommonModel, 'title' | 'logo' | 'styleUrl'> {
     const shown = title ?? pages.title

@@ -6,14 +6,14 @@ export interface ContentSecurity {
   script: string
   /** Images of every page, such as the logo. */
   images: readonly string[]
-  /** The host's own stylesheet. It may load anything from its origin. */
+  /** The host's own stylesheet. Styles, fonts and images may come from its origin. */
   stylesheet: string | null
   /** The script of the pages that ask for a passkey; `null`: there are none. */
   passkeys: string | null
 }
 
 interface PagePolicy {
-  /** True for the host's own HTML, which may load anything from its own origin. */
+  /** True for the host's own HTML, which may load styles, scripts, fonts, images and data from its own origin. */
   own: boolean
   formActions: readonly string[]
   /** Images of the page, besides those of all pages. */

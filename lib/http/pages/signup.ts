@@ -15,7 +15,7 @@ import { profileForm } from './profile-fields.ts'
 
 /**
  * Makes an account like `POST /auth/register`, under the same limit, and signs the new user in. If an email must be
- * confirmed first, the answer is the same for new and taken usernames.
+ * confirmed first, nobody is signed in, and the answer is the same for new and taken usernames.
  */
 export function signupPage(child: FastifyInstance, deps: PageDeps, registration: Registration): void {
   const {

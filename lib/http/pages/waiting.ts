@@ -48,7 +48,7 @@ export interface Waits {
    * usernames alike, so that the size of the cookie tells nothing.
    */
   proof?: { of: string; at: number } | undefined
-  /** Set for the kind `code`: the id of the known browser, and the one user whom the code may sign in. */
+  /** Set for the kind `code`. `device`: the id of the known browser. `only`: the one user whom the code may sign in. */
   device?: string | null
   only?: string | undefined
 }
@@ -87,7 +87,8 @@ const withLanguage = (query: string, locales: string | undefined): string =>
 
 /**
  * Keeps one sealed cookie for each journey, three at most: what the browser waits for. The cookie alone proves nothing,
- * and only prefills a username. Together with a link that is bound to its `id`, the cookie may sign the browser in.
+ * and only prefills a username. Together with a link or a code that is bound to its `id`, the cookie may sign the
+ * browser in.
  */
 export interface Waiting {
   /** The cookie of this journey; `null`: the browser waits for nothing. */
@@ -100,7 +101,7 @@ export interface Waiting {
   idFor(request: FastifyRequest, journey: OnJourney, name: string): string
   /**
    * Replaces the cookie of the journey. Keeps the id and the proof of a waiting request with the same name, and never
-   * shortens its lifetime.
+   * shortens its lifetime. Keeps nothing for the result of a link, or if `waits` has another id.
    */
   set(reply: FastifyReply, journey: OnJourney, waits: NewWaits): void
   /** Carries a name that was typed on one page to another. Keeps a waiting request with the same name. */

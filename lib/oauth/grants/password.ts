@@ -64,8 +64,8 @@ async function passwordGrant(
         factorsOf(user, deps.accounts)
       ])
       if (confirmed === null) throw new OAuthError('invalid_grant', 'The username or password is wrong.')
-      // Asks again, because the user may have turned two-step sign-in on since the first check. That ended only the
-      // sign-ins that existed then.
+      // Asks again, because the user may have turned two-step sign-in on since the first check. Turning it on ended
+      // only the sign-ins that existed then.
       return await deps.beforeTokens({ ...first, factors: now }, call, 'commit')
     },
     deps

@@ -4,9 +4,9 @@ const name = <const Of extends { default?: string; otherwise?: string }>(said: O
   text({ pattern: '^[A-Za-z_$][\\w$]*$', takes: 'a name', ...said })
 
 export const DECORATORS = {
-  /** The hook that verifies the access token. */
+  /** The hook that verifies the access token or the API key. */
   authenticate: name({ default: 'authenticate' }),
-  /** The hook that verifies an access token if one was sent. */
+  /** The hook that verifies an access token or an API key if one was sent. */
   authenticateOptional: name({ default: 'authenticateOptional' }),
   /** The hook that refuses tokens of third-party clients. */
   requireFirstParty: name({ default: 'requireFirstParty' }),
@@ -24,9 +24,11 @@ export const DECORATORS = {
   protectedResource: name({ default: 'protectedResource' }),
   /** The methods for the host's own code. */
   authority: name({ default: 'authority' }),
-  /** On the request: the claims of the access token. */
+  /** On the request: the claims of the access token, of the API key or, after `requireUser`, of the browser session. */
   auth: name({ default: 'auth' }),
-  /** On the request: the user who is signed in in this browser, if `app.authority.readSession` ran. */
+  /**
+   * On the request: the user who is signed in in this browser, if `app.authority.readSession` or `requireSession` ran.
+   */
   authSession: name({ default: 'authSession' })
 }
 

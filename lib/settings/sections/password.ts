@@ -46,9 +46,9 @@ const PASSWORD = {
   minLength: integer(8, 64, { default: 8 }),
   /** Maximum number of bytes (UTF-8) of any password. A longer one is refused, never cut. */
   maxBytes: integer(256, 4096, { of: 'bytes', default: 1024 }),
-  /** Hashes that run at once. */
+  /** Maximum number of hashes that run at once. */
   concurrency: integer(1, 256, { otherwise: 'number of CPUs' }),
-  /** Hashes that may wait. Beyond that a request gets 503 `temporarily_unavailable`. */
+  /** Maximum number of hashes that wait. Beyond that a request gets 503 `temporarily_unavailable`. */
   maxQueue: integer(0, 100_000, { default: 64 }),
   /** Words that make a new password too easy to guess, besides the username and the issuer's name. */
   contextWords: words({ default: [], takes: 'an array of words' }),

@@ -65,7 +65,10 @@ const API_KEY = {
 }
 
 const RULES = {
-  /** Every password attempt, per address. */
+  /**
+   * Every password attempt, per address. Of IPv6, each /64 network counts as one address, and each /48 network has
+   * twenty times this allowance.
+   */
   login: countingRule(QUARTER, 5),
   /** Registrations, per address. */
   register: countingRule(HOUR, 3),
@@ -73,7 +76,10 @@ const RULES = {
    * Password reset requests, per address. Besides, each account gets at most one message of a kind in five minutes.
    */
   passwordReset: countingRule(HOUR, 3),
-  /** Attempts on one username, from any address. */
+  /**
+   * Failed attempts on one username, from any address. A browser in which this user has signed in with the present
+   * password has an allowance of its own.
+   */
   account: rule(QUARTER, 10, 'failed'),
   /**
    * Wrong codes of second factors of one user, from any address and at every way in. A browser in which this user has
@@ -110,9 +116,12 @@ const REST = {
    * counts.
    */
   key: fn<(request: FastifyRequest) => string | Promise<string>>(),
-  /** Counts by verified API key. Without a valid key the address counts. */
+  /** Counts by verified API key. Without a valid key, the result of `key` or the address counts. */
   apiKey: section<ApiKeyOption>(API_KEY, { takes: '{ header, verify }' }),
-  /** Addresses and CIDR ranges that the per-address rules do not limit. The rule `account` still limits them. */
+  /**
+   * Addresses and CIDR ranges that the per-address rules do not limit. Limits per username, user and recipient still
+   * apply.
+   */
   bypass: words({ default: [], takes: 'an array of addresses and CIDR ranges' }),
   /** Key prefix of the counters in a shared store. */
   prefix: text({ minLength: 1, default: 'rl:', takes: 'a string that is not empty' }),

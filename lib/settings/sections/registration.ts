@@ -18,7 +18,7 @@ const REGISTRATION = {
   fields: option<TObject | Readonly<Record<string, unknown>>>(Type.Any({ takes: 'an object' })),
   /**
    * Requires a confirmed email address for sign-in. Registration then answers 202 for taken and free names alike.
-   * Requires `sendMessage`.
+   * Requires `sendMessage` and `users.setEmailVerified`.
    */
   verifyEmail: flag({ default: false })
 }
@@ -132,7 +132,10 @@ function typeOf(schema: unknown, path: string): TSchema {
   return known.convert(schema, options, path)
 }
 
-/** Makes a union of one schema per type. Each gets the keywords of its type, and unknown keywords to be rejected. */
+/**
+ * Makes a union of one schema per type. Each gets the keywords of its type, and the unknown keywords, which `typeOf`
+ * rejects.
+ */
 function ofSeveral(types: readonly string[], schema: JsonSchema, path: string): TSchema {
   const keywordsOf = (type: string): readonly string[] => TYPES[type]?.keywords ?? []
   const known = types.flatMap(keywordsOf)

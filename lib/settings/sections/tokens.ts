@@ -33,7 +33,10 @@ const REFRESH_TOKEN = {
    * neither rotates.
    */
   rotate: oneOf(['oauth', 'always', 'never'], { default: 'oauth' }),
-  /** Seconds in which a replaced refresh token still works and returns the same new token. 0: it stops at once. */
+  /**
+   * Seconds in which a replaced refresh token still works and returns the same new token. Time in which the state is
+   * out of reach does not count. 0: it stops at once.
+   */
   reuseGraceSeconds: seconds(0, 300, { default: 10, to: 'Ms' })
 }
 
@@ -64,13 +67,13 @@ const SESSION = {
 }
 
 export const TOKEN_OPTIONS = {
-  /** RFC 9068 JWT. */
+  /** Access tokens are JWTs (RFC 9068). */
   accessToken: section<Given<typeof ACCESS_TOKEN>>(ACCESS_TOKEN),
   /** Refresh tokens are opaque. Only their digests are stored. */
   refreshToken: section<Given<typeof REFRESH_TOKEN>>(REFRESH_TOKEN),
   /** OpenID Connect ID tokens. */
   idToken: section<Given<typeof ID_TOKEN>>(ID_TOKEN),
-  /** Single use. Only a digest is stored. */
+  /** Authorization codes work once. Only their digests are stored. */
   authorizationCode: section<Given<typeof AUTHORIZATION_CODE>>(AUTHORIZATION_CODE),
   /** The browser session of the hosted pages. */
   session: section<Given<typeof SESSION>>(SESSION)

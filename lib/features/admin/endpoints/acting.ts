@@ -95,7 +95,7 @@ export const acting = (
 
 /**
  * Returns the query parameters of a request.
- * @throws OAuthError `invalid_request` for an unknown, repeated or empty parameter
+ * @throws OAuthError `invalid_request` for an unknown, repeated, empty or unstorable parameter
  */
 export function queryOf<Name extends string>(
   { query }: FastifyRequest,

@@ -21,11 +21,13 @@ export interface UserItemKind {
   /** The name of the removal in the audit log. */
   action: AuditAction
   list(user: User): Promise<unknown>
-  /** Resolves to `false` if the user has no item with this id. */
+  /** Resolves to `false`, or throws `not_found`, if the user has no item with this id. */
   remove(user: User, id: string, cause: { admin: string; origin: Origin }): Promise<boolean>
 }
 
-/** The kinds that administrators can list and remove. If a feature is off, its `list` resolves to no items. */
+/**
+ * The kinds that administrators can list and remove. If factors or API keys are off, `list` resolves to `undefined`.
+ */
 export function userItemKinds({ accounts }: Pick<AdminDeps, 'accounts'>): UserItemKind[] {
   const featureWith = (slot: keyof AccountSlots): AccountSlots | undefined =>
     accounts.slots.find((one) => one[slot] !== undefined)
@@ -75,7 +77,10 @@ export function userItemKinds({ accounts }: Pick<AdminDeps, 'accounts'>): UserIt
   ]
 }
 
-/** Removes an item of a user and audits the removal. @throws OAuthError `not_found`, `last_sign_in_method` */
+/**
+ * Removes an item of a user and audits the removal.
+ * @throws OAuthError `not_found`, `last_sign_in_method`; the errors of `auditedOn`
+ */
 export async function removeUserItem(
   { action, title, remove }: UserItemKind,
   { id, one }: { id: string; one: string },
@@ -140,7 +145,10 @@ const Session = Type.Object({
   expires_at: Type.String()
 })
 
-/** Ends the session or token family `sid` of a user. `null`: all of them. @throws OAuthError `not_found` */
+/**
+ * Ends the session or token family `sid` of a user. `null`: all of them.
+ * @throws OAuthError `not_found`; the errors of `auditedOn`
+ */
 export async function endSessions(
   id: string,
   sid: string | null,

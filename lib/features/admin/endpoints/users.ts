@@ -66,7 +66,7 @@ const Name = Type.String({ minLength: 1, maxLength: 255 })
 
 /**
  * Checks values against the host's schemas in `registration.fields`. Accepts `null`, which removes a field, unless the
- * field is required. @throws OAuthError `invalid_request`
+ * field is required. Does not check fields without a schema. @throws OAuthError `invalid_request`
  */
 function checkFields(given: Record<string, unknown> = {}, registration: Registration | null): void {
   const { properties = {}, required = [] } = registration?.fields ?? {}

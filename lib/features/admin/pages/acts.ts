@@ -68,7 +68,7 @@ function refusalOf(row: User, isProtected: boolean, visit: AdminVisit): OAuthErr
 export const sessionsOf = async ({ user }: Person, { accounts }: AdminPageDeps): Promise<Session[]> =>
   await listSessions(user.id, accounts.sessions)
 
-/** Lists the person's items of this kind. `null`: the feature is off. */
+/** Lists the person's items of this kind. `null`: second factors or API keys are off. */
 export async function itemsOf({ row }: Person, kind: UserItemKind): Promise<Item[] | null> {
   const found = await kind.list(row)
   return Array.isArray(found) ? (found as Array<Record<string, unknown>>).map(itemOf) : null

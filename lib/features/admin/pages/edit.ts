@@ -58,7 +58,10 @@ export const stateOf = (
   { messages }: CommonModel
 ): FormState => formState(error === null || error === undefined ? null : pageErrorOf(error, messages), names, '')
 
-/** The page on which an administrator edits a profile. Saves nothing if the profile has changed since it was shown. */
+/**
+ * The page on which an administrator edits a profile. Saves nothing if the profile has changed since the page showed
+ * it, unless the store has no versions.
+ */
 export function editPage(deps: AdminPageDeps): AdminPage {
   const { pages, users } = deps
   const { registration } = pages

@@ -178,7 +178,7 @@ export interface View {
   content: HtmlValue | ((common: CommonModel) => HtmlValue)
   /** The link back. `null`: no link. @default the list of people */
   back?: { url: string; label: string } | null
-  /** The result of the form that redirected to this page. */
+  /** The result of the form that redirected to this page, or the reason why a form changed nothing. */
   note?: { text: string; isDone: boolean } | null
   /** The error to show. Sets the status code of the page. The form shows an error with a `field` at that field. */
   error?: OAuthError | null
@@ -193,7 +193,10 @@ export interface AdminVisit extends PersonVisit, Pick<Acting, 'by'>, ActingParty
   scopes: readonly AdminScope[]
   /** The address of the page, without a query. */
   url: string
-  /** A new id for a form on the page. A form that is sent twice with the same id and fields works only once. */
+  /**
+   * A new id for a form on the page. If a form is sent twice with the same id and fields, only the first takes effect
+   * in one process.
+   */
   formId: string
 }
 

@@ -129,7 +129,10 @@ export function adminPage(child: FastifyInstance, page: AdminPage, deps: AdminPa
   const shownTo = async (visit: AdminVisit): Promise<Attempted<Answer>> =>
     await attempt(async () => await page.show(visit))
 
-  /** Runs a form once. A repeated form gets the first redirect again, so that the action does not run twice. */
+  /**
+   * Runs a form once in this process. A repeated form gets the first redirect again, so that the action does not run
+   * twice. A form that failed runs again.
+   */
   async function submitted(
     form: NonNullable<AdminPage['form']>,
     sent: Form,

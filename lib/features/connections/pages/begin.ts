@@ -140,7 +140,7 @@ export async function sendAway(
 /**
  * `GET /auth/connect/:id`: redirects to the provider. Pages use a link to this route and not a form, because
  * `form-action` would have to list the targets of the provider's redirects. A request from another site is redirected
- * to the sign-in page, so that no other site can sign a user in.
+ * to the sign-in page, or with an invitation to its page, so that no other site can sign a user in.
  */
 export function connectStart(child: FastifyInstance, deps: ConnectPageDeps): void {
   const {
@@ -215,9 +215,10 @@ export function connectStart(child: FastifyInstance, deps: ConnectPageDeps): voi
 }
 
 /**
- * `POST /auth/connect/:id/link`: a user who has signed in within the last five minutes adds another way to sign in to
- * their account. The route takes only a form, so that no link on another site can start it. The answer is a page that
- * opens the provider, because `form-action` forbids a redirect to another origin.
+ * `POST /auth/connect/:id/link`: a user who has signed in within the last five minutes, with the second factor if they
+ * have one, adds another way to sign in to their account. The route takes only a form, so that no link on another site
+ * can start it. The answer is a page that opens the provider, because `form-action` forbids a redirect to another
+ * origin.
  */
 export function connectLink(child: FastifyInstance, deps: ConnectPageDeps): void {
   const {

@@ -14,7 +14,10 @@ const ANSWER = Type.Object({
   iss: Type.Optional(Type.String()),
   error: Type.Optional(Type.String())
 })
-/** If one of these is sent twice, one part of the code could read the first value and another part the second. */
+/**
+ * The parameters that an answer may contain only once. Otherwise one part of the code could read the first value and
+ * another part the second.
+ */
 const ONCE = ['code', 'state', 'iss', 'error', 'id_token']
 /** The parameters of a posted answer that the cookie keeps. No code reads the others. */
 const READ = ['code', 'state', 'iss', 'error', 'user']

@@ -58,7 +58,10 @@ interface ConfirmPresses {
    * first press made, or a new proof if the work failed.
    */
   finish<Done extends Finished>(waiting: Waiting, work: Work<Done>): Promise<Done>
-  /** Answers a press that comes after the first press has cleared the proof: leads to the page of the first press. */
+  /**
+   * Answers a press that comes after the first press has cleared the proof. Leads to the page of the first press, or to
+   * the sign-in page if no press in the last ten seconds has begun a session or a step here.
+   */
   pressedBefore(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>
 }
 

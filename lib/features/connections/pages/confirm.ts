@@ -258,7 +258,7 @@ async function signUp(waiting: Waiting, useUp: () => Promise<void>, deps: Connec
       browser: await browser.read(request),
       clientId: new URLSearchParams(journey.query.slice(1)).get('client_id'),
       locale: localeOf(request),
-      // The form's own limit has counted this.
+      // The rate limit of the form has counted the sign-up already.
       reserveSignUp: async () => {},
       complete: (profile) => profile
     },

@@ -22,7 +22,7 @@ export interface ConnectFlow extends UpstreamFlow {
   ours: boolean
   /** The journey's query, `''` or `?…`. */
   query: string
-  /** True if a fresh sign-in was asked for. The query alone does not always show that. */
+  /** True if a fresh sign-in is required: for `prompt=login`, and for `max_age` if a user was signed in here. */
   fresh: boolean
   /**
    * The earliest time of the sign-in at the provider, in milliseconds since the epoch; `null`: it does not matter, or

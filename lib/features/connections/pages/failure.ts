@@ -43,8 +43,8 @@ interface Failed {
   /** The journey's query, so that the person can start again; `''` if it is unknown. */
   query: string
   /**
-   * True if the request was counted under a rate limit. Only counted requests emit an event, so that strangers cannot
-   * cause any number of events.
+   * True if the request was counted under a rate limit, or had a signed-in user or a proof. Only such requests emit an
+   * event, so that strangers cannot cause any number of events.
    */
   counted: boolean
   /** The user who had to prove their identity again, and returns to the page for that. Absent: none. */

@@ -41,7 +41,7 @@ export async function signInByAnswer(
   } = deps
   const { connection, result, flow } = answered
   const journey = await journeys.from(flow.query)
-  // `federatedSignIn` compares the user (`only`), who is known only after the lookup of the identity.
+  // Checks only the session here. `federatedSignIn` checks the user (`only`) later, after the lookup of the identity.
   if (flow.onlyAs !== null && (await deps.browser.signedIn(request))?.session.sid !== flow.onlyAs.sid)
     throw anotherUser()
   const person = personIn(answered, accounts)
@@ -84,7 +84,7 @@ export async function signInByAnswer(
       id: accounts.random.id(),
       startedAt: accounts.clock.now(),
       connection: connection.id,
-      // Drops the profile, which only a new account needs, so that the cookie stays small enough.
+      // Keeps only the name of the profile, because only a new account needs the rest, and the cookie must stay small.
       person: outcome.to === 'confirm' ? { ...person, profile: { name: person.profile['name'] } } : person,
       userId: outcome.to === 'confirm' ? outcome.userId : null,
       query: flow.query,

@@ -102,7 +102,8 @@ async function buttonsOf(
 
 /**
  * Returns the URL of the confirm page for a user who has just signed in, if the link that waits there is theirs and
- * belongs to the same journey. `null` otherwise, and for a flow that another site began.
+ * belongs to the same journey. A sign-in without a query belongs to every journey. `null` otherwise, and for a flow
+ * that another site began.
  */
 function confirmUrl(
   request: FastifyRequest,
@@ -133,7 +134,8 @@ function linksNext(
 /**
  * Leads a user whose typed address is in the `domains` of a connection to that connection. Neither checks the password
  * nor looks up the user, so the answer is the same whether there is such a user or not. `null`: the sign-in page itself
- * signs the user in.
+ * signs the user in. Without `enforce`, that includes a user with a pending link, and a typed password if `linking` is
+ * `never`.
  */
 async function elsewhere(
   { username = '', password = '' }: Form,

@@ -97,7 +97,8 @@ ${form(
 }
 
 /**
- * The provider accounts that a person signs in with. A person without a password signs in again before removing one.
+ * The provider accounts that a person signs in with. A person without a password, or with a second factor, signs in
+ * again before removing an account.
  */
 function accountConnections(model: PageModels['account_connections']): string {
   const { messages, action, error, links, ways, askPassword, signInUrl } = model

@@ -6,7 +6,8 @@ import type { UpstreamTokens } from '../../../ports/upstream.ts'
 
 /**
  * Converts every error of the engine (oauth4webapi) or of a host's `identify` to an `UpstreamError`. Keeps only the
- * engine's error code, because messages may quote the provider's response. `onForeign` receives the original error.
+ * engine's error code and the name of the refused claim, because messages may quote the provider's response.
+ * `onForeign` receives the original error.
  */
 export async function failing<Answer>(
   reason: UpstreamFailure,
@@ -47,7 +48,7 @@ function causeOf(error: unknown): ErrorOptions | undefined {
   return otherIssuer(expected, claims?.iss)
 }
 
-/** The claim that the engine refused. */
+/** The claim that the engine refused. `null`: the error names no claim. */
 function claimOf({ cause }: Error): string | null {
   const { claim } = (typeof cause === 'object' && cause !== null ? cause : {}) as { claim?: unknown }
   return typeof claim === 'string' && /^[a-z_]{1,20}$/.test(claim) ? claim : null

@@ -13,7 +13,10 @@ const ENDPOINTS = ['authorization_endpoint', 'token_endpoint', 'jwks_uri', 'user
 
 interface ProviderMetadata {
   as: AuthorizationServer
-  /** The network distance of the source of the endpoint URLs. No endpoint may be nearer. The host may name any URL. */
+  /**
+   * The network distance of the server with the metadata. No endpoint in the metadata may be nearer. Endpoints in the
+   * host's options may have any distance (`THIS_MACHINE`).
+   */
   namedFrom: Distance
 }
 

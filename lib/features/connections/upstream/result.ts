@@ -15,7 +15,7 @@ const MAX_SUBJECT = 255
 const MAX_ISSUER = 2048
 const MAX_EMAIL = 254
 
-/** A claim of the ID token wins over one of userinfo. */
+/** Merges the claims. The ID token wins, but `email` and `email_verified` are always both taken from one source. */
 export function mergedClaims(idToken: Claims, userinfo: Claims): Record<string, unknown> {
   const { email: _email, email_verified: _verified, ...others } = { ...userinfo, ...idToken }
   // An address and `email_verified` come from the same source, because one source does not verify the other's address.

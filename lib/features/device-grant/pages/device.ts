@@ -38,8 +38,8 @@ interface Shown {
 
 /**
  * The page on which a person enters the code of a device. For every client and every time, the page requires the code,
- * a sign-in of the last five minutes, and consent. A URL with a code only fills in the form. The page looks up no code
- * before the person has signed in, so that strangers can't guess codes.
+ * a sign-in of the last five minutes (with the second factor, if the user has one), and consent. A URL with a code only
+ * fills in the form. The page looks up no code before the person has signed in, so that strangers can't guess codes.
  * @see RFC 8628 §3.3, §5.4
  */
 export function devicePage(child: FastifyInstance, deps: PageDeps, devices: DeviceStore): void {

@@ -123,7 +123,7 @@ export function emailCodePage(child: FastifyInstance, deps: PageDeps, accounts: 
   formPage(child, page, deps)
 }
 
-/** Makes the error for a browser that has not asked for a code, or whose code has expired. */
+/** Makes the error for a browser that has not asked for a code, or whose code has expired or is for another user. */
 function againElsewhere(): OAuthError {
   return new OAuthError('invalid_code', 'No code was asked for in this browser, or too long ago.', {
     reason: 'email_code_again',

@@ -20,7 +20,7 @@ interface Shown {
 /**
  * The page of the link in a sign-in message. Opening the link does not use up the code and signs nobody in, because
  * mail programs open links too. Some mail programs even press buttons, so only the browser that asked for the code gets
- * the sign-in button. Any other browser gets the advice to continue in the first one. So nobody can be tricked into
+ * the sign-in button. Any other browser gets the advice to continue in that browser. So nobody can be tricked into
  * signing in a stranger who waits in another browser.
  */
 export function emailLinkPage(child: FastifyInstance, deps: PageDeps, accounts: EmailSignInDeps): void {

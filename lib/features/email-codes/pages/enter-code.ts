@@ -42,7 +42,7 @@ export async function enterCode(
     return await enterNew({ name, fields: {}, browser }, form, { request, journey }, { deps, accounts })
   const { clock, emailSignIn } = accounts
   return async (reply) => {
-    // The cookie gets no id, because the code is used up. It lives as long as a code.
+    // The cookie lives as long as a code. Its id is empty, because the code is used up.
     waiting.set(reply, journey, { kind: 'proved', name, id: '', until: clock.now() + emailSignIn.expiresInMs })
     return await goOn(`${link('emailCode')}${journey.query}`)(reply)
   }

@@ -10,7 +10,10 @@ import { goOn } from '../../../http/pages/form-page.ts'
 import { required } from '../../../http/pages/page-routes.ts'
 import { accountPage, accountPageAfter, passwordLimit, proofOf } from '../../../http/pages/account-page.ts'
 
-/** The page on which a user changes the password, with the same rules and rate limits as `POST /auth/password`. */
+/**
+ * The page on which a user changes the password, with the same rules and rate limits as `POST /auth/password`. A user
+ * without a password gets an emailed link to set one.
+ */
 export function passwordPage(child: FastifyInstance, deps: PageDeps): void {
   const {
     authorize: { accounts },

@@ -85,8 +85,8 @@ export function profilePage(
 type Shown = Omit<PageModels['account_email'], keyof AccountModel>
 
 /**
- * The page of the person's email address. Changes the address as `POST /auth/email` does, or sends the confirmation
- * again as `POST /auth/email/resend` does.
+ * The page of the person's email address. Changes the address as `POST /auth/email` does, takes the code that was sent
+ * to the new address, or sends the confirmation again as `POST /auth/email/resend` does.
  */
 export function emailPage(child: FastifyInstance, deps: PageDeps): void {
   const {
@@ -211,7 +211,10 @@ export function emailPage(child: FastifyInstance, deps: PageDeps): void {
   )
 }
 
-/** The page that removes the account, as `DELETE /auth/account` does. A user with a password must always enter it. */
+/**
+ * The page that removes the account, as `DELETE /auth/account` does. A user with a password and without a second factor
+ * must enter the password, even after a fresh sign-in. Any other user needs a fresh sign-in.
+ */
 export function removePage(child: FastifyInstance, deps: PageDeps): void {
   const {
     authorize: { accounts },

@@ -18,7 +18,7 @@ import { Empty } from '../../../http/edge/schemas.ts'
 import type { Parts } from '../../../feature.ts'
 import { ownAccount } from '../endpoints.ts'
 
-/** The parts of the account page that belong to no other feature. A part exists if the stores support it. */
+/** The parts of the account page that belong to no other feature. The options and the stores decide which exist. */
 function ownParts(deps: PageDeps): NonNullable<PagePart['account']> {
   const { authorize, offers, registration } = deps
   const { users } = authorize.accounts

@@ -13,8 +13,8 @@ import { shownScope } from '../../../pages/own-texts.ts'
 const EndOf = Type.Union([Type.Literal('end_others'), Type.Literal('end_all')])
 
 /**
- * The page of the person's sessions, the same as in `GET /auth/sessions`. Ends one session, all others, or all. Ending
- * the current session signs the person out.
+ * The page of the person's sessions, as in `GET /auth/sessions`, but at most `MOST_ROWS` of them. Ends one session, all
+ * others, or all. Ending the current session signs the person out.
  */
 export function sessionsPage(child: FastifyInstance, deps: PageDeps): void {
   const { authorize, browser } = deps

@@ -158,6 +158,8 @@ function idOf(credential: string): string | null {
  * - Never for a native app, which waits for its answer.
  * - Never if a signed-in user signs in again for a page of ours.
  * - Never after a recovery code, because a person who has lost a device needs no further page.
+ * - Never if the account's address must be confirmed first, or if the journey leads to the page that adds a passkey.
+ *
  * A failing store means false, so that it stops no sign-in.
  */
 async function proposesPasskey(

@@ -41,7 +41,7 @@ ${content}</section>
 `
 }
 
-/** A passkey comes first, because it needs no password. Without one, the primary button adds it. */
+/** Passkeys come first, because they need no password. If there is none, the primary button adds one. */
 function passkeySection(model: Security): Html | null {
   const { messages, passkeys, addPasskeyUrl, signInUrl, factors, twoStep, hasPassword } = model
   if (addPasskeyUrl === null && passkeys.length === 0) return null

@@ -19,7 +19,7 @@ import { queryParam } from '../../../http/pages/page-routes.ts'
  */
 export type Owing = ({ step: PendingStep; ticket: string } | { person: SignedInPerson }) & { isInvited: boolean }
 
-/** Finds the user by the request. `null`: no user, or they have a second factor already. */
+/** Finds the user by the request. `null`: no ticket and no recent session, or the user has a second factor already. */
 export function owingIn(
   { browser, cookies }: Pick<PageDeps, 'browser' | 'cookies'>,
   accounts: ProvingDeps
@@ -123,14 +123,14 @@ export function secondFactorLinkPage(child: FastifyInstance, deps: PageDeps, acc
           const invitation = await redeemEnrolmentLink({ token, origin }, accounts)
           return async (reply) => {
             cookies.enrolment?.set(reply, invitation)
-            // A sign-in that began before the link was used is not an invited one.
+            // Ends a sign-in that began before the link was used, because it is not an invited one.
             cookies.step.clear(reply)
             return await goOn(loginPage)(reply)
           }
         }
       }),
       async again({ token = '' }, refused) {
-        // If the token is not good or can't be read, there is no content for the page.
+        // Without a valid token there is no form to show again, so the error page shows the refusal.
         return await asked(token).catch(() => {
           throw refused
         })

@@ -125,7 +125,7 @@ function accountTotp(model: PageModels['account_totp']): string {
   return accountFrame(model, messages.factorAdd, enrolmentForm(model, enrolment, { endsOthers }))
 }
 
-/** The factor to set up before the sign-in completes. With two ways, the person opens one of them. */
+/** The page to set up a factor before the sign-in completes. If both kinds are possible, the person opens one. */
 function setUpSecondFactor(model: PageModels['set_up_second_factor']): string {
   const { messages, action, error, username, forAccount, enrolment, passkey, sent, loginUrl } = model
   const who = chip(model, username, loginUrl)

@@ -29,8 +29,8 @@ export const STEP_WAYS: readonly StepWay[] = ['passkey', 'code', 'recovery_code'
 type Pending = ({ step: PendingStep } | { person: SignedInPerson }) & { found: UserFactors }
 
 /**
- * `GET` and `POST /auth/second-factor`: asks for the second factor after a right password, after a sign-in at another
- * provider, or in a session that began without one.
+ * `GET` and `POST /auth/second-factor`: asks for the second factor after a password, an emailed code or a sign-in at
+ * another provider, or in a session that began without a second factor.
  */
 export function secondFactorPage(child: FastifyInstance, deps: PageDeps, accounts: ProvingDeps): void {
   const { authorize, browser, cookies, link } = deps
@@ -43,7 +43,7 @@ export function secondFactorPage(child: FastifyInstance, deps: PageDeps, account
     const step = ticket === undefined ? null : await openStep(ticket, { page: true, needs: 'second_factor' }, accounts)
     if (step === null) return await ofSession(request)
     const found = await factors.store.findFactors(step.user.id)
-    // The factors were reset meanwhile. The password alone is enough now, but it must be given again.
+    // `null`: the factors were reset meanwhile. The first factor alone is enough now, but the user must give it again.
     return hasFactor(found) ? { step, found } : null
   }
 
