@@ -3,9 +3,16 @@ import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryState, memoryUserStore, type NewUser } from '../../../lib/index.ts'
 import { PASSWORD } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
+import { fakeConnection, fakeUpstream, SECRET } from '../../support/fake-upstream.ts'
 import { ANN, ask, emailApp, enter, hasSession } from './support.ts'
 
 const NEXT = 'another horse battery'
+const MANAGED = 'ann@acme.example'
+/** A connection that manages `acme.example`. */
+const CONNECTED = {
+  secret: SECRET,
+  connections: [fakeConnection(fakeUpstream(), { domains: ['acme.example'], enforce: true })]
+}
 
 // covers EC-02
 t.test('rejects the code of one new browser in the browser of a stranger who asked before', async (t) => {
@@ -21,6 +28,36 @@ t.test('rejects the code of one new browser in the browser of a stranger who ask
   t.notOk(hasSession(stranger))
   t.equal((await enter(subject.browser, code)).statusCode, 303, 'and works where she asked')
   t.ok(hasSession(subject.browser))
+})
+
+t.test('rejects the code of an account that a connection manages, and sends no further code', async (t) => {
+  const users = memoryUserStore()
+  let id = ''
+  const subject = await emailApp(t, {
+    ...CONNECTED,
+    users: {
+      ...users,
+      // Finds Ann by her address too, so that a change of the username alone leaves the code valid.
+      findByUsername: async (name) =>
+        await (name === ANN && id !== '' ? users.findById(id) : users.findByUsername(name))
+    }
+  })
+  id = subject.sub
+  await ask(subject.browser)
+  const { code } = await subject.mail()
+  await users.update(id, { username: MANAGED })
+  t.equal((await enter(subject.browser, code)).statusCode, 400)
+  t.notOk(hasSession(subject.browser))
+  await ask(subject.browser)
+  await subject.idle()
+  t.equal(subject.sent().length, 1)
+  await users.update(id, { username: ANN })
+  await ask(subject.browser)
+  t.equal(
+    (await enter(subject.browser, (await subject.mail()).code)).statusCode,
+    303,
+    'the connection alone refused it'
+  )
 })
 
 for (const hasPassword of [true, false]) {
@@ -128,12 +165,14 @@ for (const [what, change] of [
 
 for (const [what, change] of [
   ['another address', { email: 'new@mail.example' }],
-  ['a disabled account', { disabled: true }]
+  ['a disabled account', { disabled: true }],
+  ['an account that a connection manages', { username: MANAGED }]
 ] as const) {
   t.test(`ends the session of a code at once when its account changed after the commit: ${what}`, async (t) => {
     const state = memoryState()
     const { browserSessions } = state
     const subject = await emailApp(t, {
+      ...CONNECTED,
       state: {
         ...state,
         browserSessions: {
