@@ -271,6 +271,21 @@ t.test('ignores a form that was shown in another session', async (t) => {
   t.ok(await test.users.findByIdentity(linkTo('ann-1')))
 })
 
+t.test('ignores a form that was shown to another user of the same browser', async (t) => {
+  const test = await scene(t)
+  const browser = await browserOf(test)
+  const action = formAction((await browser.get(PAGE)).body)
+  const { sub } = await signUp(test.app, 'bob@example.com')
+  await test.users.linkIdentity(sub, linkTo('bob-1'))
+  await browser.submit('/auth/login', { username: 'bob@example.com', password: PASSWORD })
+  t.equal(await test.who(browser), sub)
+  for (const subject of ['ann-1', 'bob-1']) {
+    const reply = await browser.submit(action, { link: linkIdOf(linkTo(subject)) })
+    t.match(reply.headers.location, /done=nothing/, subject)
+    t.ok(await test.users.findByIdentity(linkTo(subject)), subject)
+  }
+})
+
 t.test('asks for the password on the page after an older sign-in, and counts a wrong one', async (t) => {
   const test = await scene(t)
   const browser = await browserOf(test)
