@@ -165,6 +165,29 @@ t.test('retries a logout notice when the client store fails', async (t) => {
   t.strictSame(reports, [])
 })
 
+t.test('retries a logout notice when the signing key fails', async (t) => {
+  for (const method of ['ready', 'mintLogoutToken'] as const) {
+    let calls = 0
+    const { backChannel, posts, clock, reports } = setUp(() => 200, {
+      idTokens: {
+        ready: async () => {},
+        mintLogoutToken: async () => 'logout-token',
+        [method]: async () => {
+          if (++calls === 1) throw new Error('no key')
+          return 'logout-token'
+        }
+      }
+    })
+    backChannel.sessionsEnded([session('s1', ['app'])])
+    await turns()
+    t.equal(posts.length, 0, method)
+    clock.step(1000)
+    await turns()
+    t.match(posts, [{ params: { logout_token: 'logout-token' } }], method)
+    t.strictSame(reports, [], method)
+  }
+})
+
 t.test('sends at most four notices at once, and limits the time of a client that hangs', async (t) => {
   const { backChannel, posts, state, clock, reports } = setUp(async (clientId) =>
     clientId === 'rp0' ? await new Promise<number>(() => {}) : 200
