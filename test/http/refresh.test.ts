@@ -80,28 +80,31 @@ t.test('ends a refresh token after its absolute and its idle lifetime', async (t
 })
 
 // covers ASVS-7.4.2
-t.test('rejects a disabled user at the next refresh, and ends all sessions', async (t) => {
-  const users = memoryUserStore()
-  let disabled = false
-  const test = await testApp({
-    users: {
-      ...users,
-      findById: async (id) => {
-        const user = await users.findById(id)
-        return user === null ? null : { ...user, disabled }
+t.test('rejects a disabled or deleted user at the next refresh, and ends all sessions', async (t) => {
+  for (const what of ['disabled', 'deleted'] as const) {
+    const users = memoryUserStore()
+    let gone = false
+    const test = await testApp({
+      users: {
+        ...users,
+        findById: async (id) => {
+          const user = await users.findById(id)
+          if (!gone || user === null) return user
+          return what === 'deleted' ? null : { ...user, disabled: true }
+        }
       }
-    }
-  })
-  t.teardown(test.close)
-  const { sub } = await signUp(test.app)
-  const one = await signIn(test.app)
-  const two = await signIn(test.app)
-  disabled = true
-  t.equal((await refresh(test, one.refresh_token)).status, 401)
-  t.same(await test.app.authority.sessions(sub), [])
-  disabled = false
-  t.equal((await refresh(test, two.refresh_token)).status, 401, 'the other device too')
-  t.equal(test.events.filter(({ name }) => name === 'logged_out').length, 1)
+    })
+    t.teardown(test.close)
+    const { sub } = await signUp(test.app)
+    const one = await signIn(test.app)
+    const two = await signIn(test.app)
+    gone = true
+    t.match(await refresh(test, one.refresh_token), { status: 401, body: { error: 'invalid_token' } }, what)
+    t.same(await test.app.authority.sessions(sub), [], what)
+    gone = false
+    t.equal((await refresh(test, two.refresh_token)).status, 401, `${what}: the other device too`)
+    t.equal(test.events.filter(({ name }) => name === 'logged_out').length, 1, what)
+  }
 })
 
 t.test('treats disabled: 1 from a store as disabled at the session list, issueTokens and the refresh', async (t) => {

@@ -81,6 +81,18 @@ t.test('lists the methods that the user has, and passkeys only if they are on', 
   t.notOk('passkey_options' in off)
 })
 
+t.test('rejects the second factor of a user who is disabled after the password', async (t) => {
+  const users = memoryUserStore()
+  const subject = await factorApp(t, { users })
+  const ticket = await begin(subject)
+  await users.update(subject.sub, { disabled: true })
+  const second = { grant_type: MFA, mfa_token: ticket, otp: subject.code() }
+  const refused = await token(subject, second)
+  t.match([refused.statusCode, refused.json()], [400, { error: 'invalid_grant' }])
+  await users.update(subject.sub, { disabled: false })
+  t.equal((await token(subject, { ...second, mfa_token: await begin(subject) })).statusCode, 200)
+})
+
 // covers SF-02 PG-02
 t.test('issues no tokens if the password changes between the code and the tokens', async (t) => {
   const subject = await factorApp(t)

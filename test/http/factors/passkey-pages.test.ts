@@ -101,6 +101,19 @@ t.test('answers an invalid passkey with the status of a wrong password and the s
 })
 
 // covers PK-24
+t.test('rejects the passkey of a disabled user like an invalid passkey', async (t) => {
+  const users = memoryUserStore()
+  const { app, passkey, sub } = await passkeyApp(t, { users })
+  const browser = testBrowser(app)
+  await users.update(sub, { disabled: true })
+  const reply = await answerOn(browser, '/auth/login', passkey)
+  t.equal(reply.statusCode, 400)
+  t.match(reply.body, 'The passkey was not accepted')
+  t.same(await signedInAnywhere(browser), [])
+  await users.update(sub, { disabled: false })
+  t.equal((await answerOn(browser, '/auth/login', passkey)).statusCode, 303)
+})
+
 t.test('warns on the page and once a day by message of a passkey that may be copied', async (t) => {
   const subject = await passkeyApp(t, {}, { counts: true })
   const { app, passkey, messages, clock, events } = subject
