@@ -635,18 +635,23 @@ t.test('answers 503 while the state store is down, and accepts the token afterwa
   t.equal((await test.exchange(token)).status, 200)
 })
 
-t.test('leaves the password of another user unchanged', async (t) => {
+t.test('leaves the password of the linked user and of another user unchanged', async (t) => {
   const test = await exchangeApp(t)
+  const { sub } = await signUp(test.app, 'ann@example.com')
   await signUp(test.app, 'bob@example.com')
-  t.equal((await test.exchange(test.idToken({ sub: 'person-2' }))).status, 200)
-  t.equal(
-    (
-      await test.app.inject({
-        method: 'POST',
-        url: '/auth/token',
-        payload: { grant_type: 'password', username: 'bob@example.com', password: PASSWORD }
-      })
-    ).statusCode,
-    200
-  )
+  await test.app.authority.linkIdentity(sub, { issuer: test.provider.issuer, subject: 'person-1', connection: 'acme' })
+  const { body } = await test.exchange(test.idToken())
+  t.equal(decodeJwt(body.access_token).claims.sub, sub)
+  for (const username of ['ann@example.com', 'bob@example.com'])
+    t.equal(
+      (
+        await test.app.inject({
+          method: 'POST',
+          url: '/auth/token',
+          payload: { grant_type: 'password', username, password: PASSWORD }
+        })
+      ).statusCode,
+      200,
+      username
+    )
 })
