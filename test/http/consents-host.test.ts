@@ -3,7 +3,7 @@ import t from '../support/tap.ts'
 import { memoryState, memoryUserStore } from '../../lib/index.ts'
 import { openidApp } from '../support/openid.ts'
 
-t.test('lists no consent from before a password change, and none of an unknown user', async (t) => {
+t.test('lists no consent from before a password change, and none of an unknown or removed user', async (t) => {
   const users = memoryUserStore()
   const state = memoryState()
   let passwordChangedAt = 0
@@ -24,5 +24,10 @@ t.test('lists no consent from before a password change, and none of an unknown u
   t.same(await app.authority.consents('nobody'), [])
   clock.step(60_000)
   passwordChangedAt = clock.now()
+  t.same(await app.authority.consents(ann.sub), [])
+  passwordChangedAt = 0
+  t.equal((await app.authority.consents(ann.sub)).length, 1)
+  // The host removes the row by itself, so the state still has the consent.
+  await users.remove(ann.sub)
   t.same(await app.authority.consents(ann.sub), [])
 })

@@ -486,6 +486,14 @@ t.test('DELETE /auth/account removes the user, and ends every session and the re
   const { app, send, users, sub, messages, events, clock, token } = person
   const other = await signIn(app, ANN)
   const cookie = await browserOf(person)
+  await state.consents.grantConsent({
+    userId: sub,
+    clientId: 'third',
+    scopes: ['openid'],
+    grantedAt: clock.now(),
+    expiresAt: clock.now() + 86_400_000
+  })
+  t.match(await app.authority.consents(sub), [{ clientId: 'third' }])
   const browser = testBrowser(app)
   await browser.submit('/auth/login', { username: ANN, password: PASSWORD })
   const { refresh_token: ofClient = '' } = await tokensOf({ app, browser } as never).catch(() => ({
@@ -535,6 +543,7 @@ t.test('DELETE /auth/account removes the user, and ends every session and the re
     ],
     [0, 0, 0]
   )
+  t.same(await app.authority.consents(sub), [])
   t.equal((await send('DELETE', '/auth/account')).statusCode, 401, 'a second time')
   const again = await app.inject({
     method: 'POST',
