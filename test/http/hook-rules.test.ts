@@ -153,6 +153,22 @@ t.test('requireUser accepts the browser session only from pages of this origin',
   t.equal((await ask(own)).statusCode, 401, 'one that has ended')
 })
 
+t.test('requireUser rejects the access token and the session of a disabled user', async (t) => {
+  const { app } = await appWith(t, (host) => {
+    host.get('/user', { onRequest: [host.requireUser] }, next)
+  })
+  const { sub } = await signUp(app)
+  const token = bearer((await app.authority.issueTokens(sub)).access_token)
+  const { cookie } = await sessionAs(app, { id: sub })
+  for (const headers of [token, { cookie }]) t.equal((await app.inject({ url: '/user', headers })).statusCode, 200)
+  await app.authority.users.disable(sub)
+  for (const headers of [token, { cookie }]) {
+    const reply = await app.inject({ url: '/user', headers })
+    t.equal(reply.statusCode, 401, Object.keys(headers).join())
+    t.equal(reply.headers['x-reached'], undefined)
+  }
+})
+
 t.test('requireSession without arguments requires any session', async (t) => {
   const { app, clock } = await appWith(t, (host) => {
     host.get('/page', { onRequest: [host.authority.requireSession()] }, async (request) => request.authSession)
