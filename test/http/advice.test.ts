@@ -52,8 +52,8 @@ t.test('logs an unregistered redirect URI once a minute, and shows it on the pag
   t.equal(heard().length, 2)
 })
 
-t.test('logs the unregistered address of a sign-out, and unknown clients', async (t) => {
-  const { browser, heard } = await listened(t)
+t.test('logs the unregistered address of a sign-out, and unknown clients, once a minute', async (t) => {
+  const { browser, clock, heard } = await listened(t)
   for (let time = 0; time < 3; time++) {
     t.equal((await browser.get(logoutPath('https://app.example/x'))).statusCode, 400)
     t.equal((await browser.get(authorizePath({ client_id: `nobody-${time}` }))).statusCode, 400)
@@ -67,6 +67,13 @@ t.test('logs the unregistered address of a sign-out, and unknown clients', async
     ['FST_AUTHORITY_CLIENT_MISFIT', /the client "nobody-0", which is not registered/]
   ])
   t.equal(heard().length, 2, 'all unknown clients are one cause')
+  clock.step(MINUTE_MS)
+  await browser.get(logoutPath('https://app.example/x'))
+  await browser.get(authorizePath({ client_id: 'nobody-3' }))
+  t.match(heard().slice(2), [
+    ['FST_AUTHORITY_CLIENT_MISFIT', /which is not in its postLogoutRedirectUris/],
+    ['FST_AUTHORITY_CLIENT_MISFIT', /the client "nobody-3", which is not registered/]
+  ])
 })
 
 t.test('masks the unknown segments of an unregistered path in the log', async (t) => {
@@ -116,8 +123,8 @@ for (const [kind, options] of [
   ['listed clients', {}],
   ['a client store', { clients: { findById: async () => null } }]
 ] as const)
-  t.test(`logs each origin of a refused form once, with ${kind}`, async (t) => {
-    const { app, heard } = await listened(t, options)
+  t.test(`logs each origin of a refused form once a minute, with ${kind}`, async (t) => {
+    const { app, clock, heard } = await listened(t, options)
     const post = async (url: string, type: string, headers: Record<string, string>): Promise<number> =>
       (await app.inject({ method: 'POST', url, headers: { 'content-type': type, ...headers }, payload: '' })).statusCode
     const form = 'application/x-www-form-urlencoded'
@@ -140,22 +147,32 @@ for (const [kind, options] of [
       ['FST_AUTHORITY_ORIGIN_MISFIT', /a form came from http:\/\/box\.test,/]
     ])
     t.equal(count, 2, 'a request of no form is not told of')
+    clock.step(MINUTE_MS)
+    for (let time = 0; time < 3; time++) await post('/auth/login', form, { origin: OTHER })
+    t.match(heard().slice(count), [['FST_AUTHORITY_ORIGIN_MISFIT', /a form came from http:\/\/127\.0\.0\.1:3000,/]])
+    t.equal(heard().length, count + 1)
   })
 
-t.test('limits the log to twenty lines when strangers invent origins', async (t) => {
-  const { app, heard } = await listened(t)
-  for (let host = 0; host < 30; host++)
-    await app.inject({
-      method: 'POST',
-      url: '/auth/login',
-      headers: { origin: `https://h${host}.example`, 'content-type': 'application/x-www-form-urlencoded' }
-    })
+t.test('limits the log to twenty lines a minute when strangers invent origins', async (t) => {
+  const { app, clock, heard } = await listened(t)
+  const invent = async (): Promise<void> => {
+    for (let host = 0; host < 30; host++)
+      await app.inject({
+        method: 'POST',
+        url: '/auth/login',
+        headers: { origin: `https://h${host}.example`, 'content-type': 'application/x-www-form-urlencoded' }
+      })
+  }
+  await invent()
   t.equal(heard().length, 20)
   await app.inject({ method: 'GET', url: authorizePath({ client_id: 'nobody' }) })
   t.match(heard()[20], ['FST_AUTHORITY_CLIENT_MISFIT', /nobody/], 'and silence no other line')
+  clock.step(MINUTE_MS)
+  await invent()
+  t.equal(heard().length, 41)
 })
 
-t.test('logs a failing mailer at once, without the secrets of the message', async (t) => {
+t.test('logs a failing mailer at once and once a minute, without the secrets of the message', async (t) => {
   const lines = logLines()
   const { app, clock, close } = await testApp(
     {
@@ -180,6 +197,16 @@ t.test('logs a failing mailer at once, without the secrets of the message', asyn
   clock.step(1_000)
   await turns()
   t.equal(retried().length, 1, 'the second failure is not told of')
+  const ask = async (username: string): Promise<void> => {
+    await signUp(app, username)
+    await turns()
+  }
+  await ask('bob@example.com')
+  t.equal(retried().length, 1, 'nor another message of this kind in this minute')
+  clock.step(MINUTE_MS)
+  await turns()
+  await ask('eve@example.com')
+  t.equal(retried().length, 2, 'after a minute')
 })
 
 t.test('tells a program that posts JSON to a page about the token endpoint, as JSON', async (t) => {
