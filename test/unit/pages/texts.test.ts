@@ -328,6 +328,48 @@ t.test('chooses the language from ui_locales, then from Accept-Language', async 
     t.equal(chooseLocale(uiLocales, header), locale, `${uiLocales.join(' ')} | ${header?.slice(0, 40)}`)
 })
 
+t.test('writes an error in the requested language, with its numbers and times', (t) => {
+  const wait = new OAuthError('too_many_requests', 'For developers.', { headers: { 'retry-after': '840' } })
+  const short = new OAuthError('invalid_password', 'For developers.', { reason: 'too_short' })
+  const wrong = new OAuthError('invalid_grant', 'For developers.')
+  for (const [locale, expected] of [
+    [
+      'en',
+      [
+        'The username or password is wrong.',
+        'The password needs at least 12 characters.',
+        'Too many attempts. Please wait 14 minutes and try again.'
+      ]
+    ],
+    [
+      'de',
+      [
+        'Der Benutzername oder das Passwort ist falsch.',
+        'Das Passwort muss mindestens 12 Zeichen haben.',
+        'Zu viele Versuche. Bitte warten Sie 14 Minuten und versuchen Sie es dann noch einmal.'
+      ]
+    ],
+    [
+      'fr',
+      [
+        'Le nom d’utilisateur ou le mot de passe est incorrect.',
+        'Le mot de passe doit comporter au moins 12 caractères.',
+        'Trop de tentatives. Veuillez patienter 14 minutes avant de réessayer.'
+      ]
+    ]
+  ] as const) {
+    const messages = messagesOf(locale)
+    t.same(
+      [pageErrorOf(wrong, messages), pageErrorOf(short, messages, { minLength: 12 }), pageErrorOf(wait, messages)].map(
+        ({ text }) => text
+      ),
+      expected,
+      locale
+    )
+  }
+  t.end()
+})
+
 t.test('writes an error as a text for the user, without an open placeholder in any language', async (t) => {
   const of = (error: OAuthErrorCode, options: ConstructorParameters<typeof OAuthError>[2] = {}, values = {}): unknown =>
     pageErrorOf(new OAuthError(error, 'For developers.', options), EN, values)
