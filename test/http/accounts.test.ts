@@ -1,3 +1,4 @@
+import formbody from '@fastify/formbody'
 import type { LightMyRequestResponse } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import t from '../support/tap.ts'
@@ -728,6 +729,47 @@ t.test('GHSA-2vg6 rejects a disabled user at once at the account endpoints, the 
     visible(await post(test, '/auth/token', { grant_type: 'password', username: 'nobody', password: PASSWORD })),
     'ENUM-login'
   )
+})
+
+t.test('rejects a form with 415 when the host has a form parser', async (t) => {
+  const fields = Type.Object({ nickname: Type.Optional(Type.String()) })
+  const test = await testApp({ registration: { fields } }, {}, async (app) => {
+    await app.register(formbody)
+    app.post('/form', async (request) => request.body)
+  })
+  t.teardown(test.close)
+  await signUp(test.app)
+  const { access_token: token } = await signIn(test.app)
+  const send = async (method: 'DELETE' | 'PATCH' | 'POST', url: string): Promise<LightMyRequestResponse> =>
+    await test.app.inject({
+      method,
+      url,
+      headers: { ...bearer(token), 'content-type': 'application/x-www-form-urlencoded' },
+      payload: new URLSearchParams({
+        username: 'bob',
+        password: NEXT,
+        current_password: PASSWORD,
+        new_password: NEXT,
+        email: 'ann@example.com'
+      }).toString()
+    })
+  t.match((await send('POST', '/form')).json(), { username: 'bob' }, 'the parser works on a route of the host')
+  for (const [method, url] of [
+    ['POST', '/auth/register'],
+    ['POST', '/auth/password-reset'],
+    ['POST', '/auth/password-reset/confirm'],
+    ['POST', '/auth/email/verify'],
+    ['POST', '/auth/email/resend'],
+    ['POST', '/auth/email'],
+    ['POST', '/auth/password'],
+    ['PATCH', '/auth/profile'],
+    ['DELETE', '/auth/account']
+  ] as const) {
+    const reply = await send(method, url)
+    t.equal(reply.statusCode, 415, `${method} ${url}`)
+    t.equal(reply.json().error, 'invalid_request', `${method} ${url}`)
+  }
+  t.ok((await signIn(test.app)).access_token, 'nothing has changed')
 })
 
 t.test('rejects other content types with 415, malformed JSON with 400 and a long body with 413', async (t) => {
