@@ -257,11 +257,16 @@ t.test('stops the start when the Redis user may not write the counters', async (
   await t.rejects(starting, { code: 'FST_AUTHORITY_INVALID_OPTIONS', message: /counting of attempts.*"rl:"/ })
 })
 
-t.test('keeps the Redis client of the host open after app.close()', async (t) => {
+t.test('keeps the Redis client of the host open after app.close(), and adds no listeners with each app', async (t) => {
   const client = server.client()
   await client.ping()
-  const { app, close } = await testApp({ redis: client })
-  await signUp(app, 'bob', PASSWORD)
-  await close()
-  t.equal(await client.ping(), 'PONG')
+  const useAndClose = async (username: string): Promise<Array<[string | symbol, number]>> => {
+    const { app, close } = await testApp({ redis: client })
+    await signUp(app, username, PASSWORD)
+    await close()
+    t.equal(await client.ping(), 'PONG')
+    return client.eventNames().map((name) => [name, client.listenerCount(name)])
+  }
+  const listeners = await useAndClose('bob')
+  for (const username of ['eve', 'joe']) t.same(await useAndClose(username), listeners, username)
 })
