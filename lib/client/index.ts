@@ -278,6 +278,6 @@ export const createAuthClient: CreateAuthClient = (options: AuthClientOptions) =
     on: keeper.on as AuthClient['on'],
     off: keeper.off as AuthClient['off']
   }
-  // CreateAuthClient tells its type, by the mode.
+  // The overloads of CreateAuthClient give the client its type.
   return client as never
 }

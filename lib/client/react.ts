@@ -7,7 +7,7 @@ import { type AuthState, stateOf } from './state.ts'
 export type { AuthState } from './state.ts'
 
 /**
- * The signed-in user, in all components and tabs. `isLoading` on the server, and until the browser has read the
+ * The sign-in state, the same in all components and tabs. `isLoading` on the server, and until the browser has read the
  * session.
  */
 export function useAuth<Profile extends { sub: string }, AppState = unknown>(

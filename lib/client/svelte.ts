@@ -8,7 +8,7 @@ import { type AuthState, stateOf } from './state.ts'
 
 export type { AuthState } from './state.ts'
 
-/** The signed-in user, in all components and tabs. */
+/** A Svelte store of the sign-in state, the same in all components and tabs. */
 export function authStore<Profile extends { sub: string }, AppState = unknown>(
   client: AnyAuthClient<Profile, AppState>
 ): { subscribe(run: (state: AuthState<Profile>) => void): () => void } {

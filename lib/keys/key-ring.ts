@@ -57,7 +57,7 @@ export interface ManagedKeyOptions {
   announceMs: number
   /** The longest life of a token of any kind. A key stays published for that long after it signed its last token. */
   tokenLifetimeMs: number
-  /** How long the public half of a key still verifies hints after its last token has expired. */
+  /** How long the public half of a key verifies an `id_token_hint` after the last token of the key has expired. */
   hintLifetimeMs: number
   /** How often the ring reads the store. */
   pollMs: number

@@ -31,7 +31,10 @@ export interface PageModels extends SignInModels, AccountModels, FeatureModels {
   logout: FormModel & { username: string | null }
   /** `ended`: whether a session ended. */
   signed_out: CommonModel & { ended: boolean; homeUrl: string; loginUrl: string | null }
-  /** `newLink`: the link of a message no longer works, and this page leads to a new one. */
+  /**
+   * `newLink`: set if an emailed link no longer works. `url`: the page that sends a new one. `by`: `request`, the user
+   * asks there; `sign_in`, the user signs in there first. `null`: every other error.
+   */
   error: CommonModel & {
     error: PageError
     /** The refused address of the request, to show as text. `null`: none. */

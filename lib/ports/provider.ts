@@ -57,7 +57,7 @@ export interface ProviderMistake {
 }
 
 export interface ProviderBase {
-  /** The name of a logo that the pages contain. */
+  /** The built-in logo on the provider's button, by its name. `null`: none. */
   brand: string | null
   /** The issuer in the key of a link, unless an assertion has its own. */
   issuer: string

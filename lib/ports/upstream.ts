@@ -146,7 +146,7 @@ export interface Connection {
   formPost: boolean
   /** True if the provider can be asked for a fresh sign-in and proves it by `auth_time`. */
   provesFreshness: boolean
-  /** `brand` names a logo that the pages contain. */
+  /** `brand`: the built-in logo, by its name. */
   button: { brand: string | null; label: string | null; logoUrl: string | null }
   /**
    * True if the connection is on. Called at the start and at the callback of each sign-in. A hook that throws or

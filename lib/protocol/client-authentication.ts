@@ -54,7 +54,8 @@ const TYPES = ['jwt', 'client-authentication+jwt']
 const BASIC = /^basic(?![\w!#$%&'*+.^`|~-])/i
 
 /**
- * Reads the client's credentials from the header and the parameters. `undefined` if there are none.
+ * Reads the client's credentials from the header and the parameters. A `client_id` alone has the method `none`.
+ * `undefined`: the request names no client.
  * @throws OAuthError `invalid_request` if two methods are used at once, or if parameters are missing or contradict each
  * other. `invalid_client` if the header is malformed
  * @see RFC 6749 §2.3.1

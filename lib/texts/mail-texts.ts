@@ -1,6 +1,6 @@
 import type { LinkKind, NoticeKind } from '../ports/message.ts'
 
-/** Kinds of message that have one mail per author of the change or per kind of factor. */
+/** The mails of kinds that have several: by the author of the change, by the factor, or by what a link did. */
 type Particular =
   | `account_removed_${'user' | 'host'}`
   | 'identity_linked_takeover'

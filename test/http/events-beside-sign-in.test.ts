@@ -193,7 +193,7 @@ t.test('emits message events with the request that caused the message, long afte
   t.strictSame(toldOf('message_sent'), [])
 })
 
-t.test('emits an event with only the key id when a signing key is created or removed', async (t) => {
+t.test('emits an event without key material when a signing key is created or removed', async (t) => {
   const heard: Array<Record<string, unknown>> = []
   for (const name of ['key_created', 'key_retired']) {
     const listen = (message: unknown): void => {

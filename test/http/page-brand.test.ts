@@ -47,7 +47,7 @@ t.test('links from the page of an invalid link to the page that sends a new one'
   t.notMatch((await app.inject('/auth/consent')).body, 'This link no longer works')
 })
 
-t.test('sign-up resends its message, once in five minutes', async (t) => {
+t.test('resends the confirmation of a sign-up on request, at most once in five minutes', async (t) => {
   const { app, clock, close, idle, messages } = await testApp({
     registration: { username: 'email', verifyEmail: true },
     rateLimit: { register: false }

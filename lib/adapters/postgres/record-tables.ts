@@ -172,8 +172,9 @@ interface Needs {
 }
 
 /**
- * Checks the rights of the role, and then runs `trial`, which tries the operations.
- * @throws StartError that names the missing rights; an outage rejects with another error
+ * Checks the rights of the role and that the database accepts writes. Then runs `trial`, which tries the operations.
+ * @throws StartError for missing rights, for read-only transactions outside a standby, or for a failure of `trial` that
+ * the operator must fix. An outage rejects with another error
  */
 export async function requireRights(
   query: Query,

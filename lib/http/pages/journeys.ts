@@ -20,8 +20,8 @@ import type { Journey, Journeys } from './deps.ts'
 import { queryParams } from './page-routes.ts'
 
 /**
- * True if the request may need more than any sign-in, such as a recent one or a second factor. @see OpenID Connect Core
- * 1.0 §3.1.2.1
+ * True if an existing session may not satisfy the request, because it can require a recent sign-in or a second factor.
+ * @see OpenID Connect Core 1.0 §3.1.2.1
  */
 function asksMore({ prompt, max_age: maxAge, acr_values: acrValues, claims }: AuthorizationParams): boolean {
   return wordsOf(prompt).includes('login') || maxAge !== undefined || acrValues !== undefined || claims !== undefined

@@ -107,7 +107,7 @@ t.test('ends sessions begun by the password alone when the first app is imported
   )
 })
 
-t.test('ends no session of a user with a factor, and recognises a key that exists', async (t) => {
+t.test('keeps the sessions of a user with a factor at an import, and reports a key that the user has', async (t) => {
   const subject = await factorApp(t)
   const { app, sub, browser, secret } = subject
   t.equal(await app.authority.importTotp(sub, { secret }), 'already_added')

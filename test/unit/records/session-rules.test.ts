@@ -140,7 +140,7 @@ function viewWith(view: TestView, userId: string): TestView {
   return other
 }
 
-t.test('ends all sessions except the one to keep, which gets a new secret', async (t) => {
+t.test('ends all sessions except the one to keep, or that one too if its secret is not the live one', async (t) => {
   const rows: Array<[what: string, stays: Parameters<typeof revokeSessionsOfUser>[2], ended: string[], by: string[]]> =
     [
       ['none stays', undefined, ['sid-1', 'sid-2'], []],
