@@ -76,3 +76,13 @@ t.test('keeps the session of a remembered browser if a second factor is required
   t.equal((await logIn(ann)).headers.location, '/', 'it is not asked for the factor')
   t.equal((await ann.get('/auth/account')).statusCode, 200)
 })
+
+t.test('offers authenticator apps on the security page only if mfa.methods has them', async (t) => {
+  for (const methods of [[], ['totp'], ['passkey']] as Array<Array<'totp' | 'passkey'>>) {
+    const { app } = await factorApp(t, { mfa: { methods } }, { enrolled: false })
+    const browser = testBrowser(app)
+    await logIn(browser)
+    const { body } = await browser.get('/auth/security')
+    t.equal(body.includes('/auth/security/totp'), methods.includes('totp'), methods.join(' '))
+  }
+})

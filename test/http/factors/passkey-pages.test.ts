@@ -372,7 +372,7 @@ t.test('shows no passkey form if passkeys are off, and no proposal if prompt is 
   }
 })
 
-t.test('offers only the kinds of factors in mfa.methods, after a sign-in and on the security page', async (t) => {
+t.test('offers passkeys after a sign-in and on the security page only if mfa.methods has them', async (t) => {
   for (const methods of [[], ['totp'], ['passkey']] as Array<Array<'totp' | 'passkey'>>) {
     const { app } = await factorApp(t, { mfa: { methods } }, { enrolled: false })
     const browser = testBrowser(app)
@@ -387,7 +387,6 @@ t.test('offers only the kinds of factors in mfa.methods, after a sign-in and on 
     )
     const { body } = await browser.get('/auth/security')
     t.equal(body.includes('/auth/security/passkeys'), offersPasskeys, named)
-    t.equal(body.includes('/auth/security/totp'), methods.includes('totp'), named)
   }
 })
 
