@@ -64,6 +64,14 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
     })
 }
 
+/** For what a ring finds out when it looks at the store, which it does only while its clock steps. */
+async function untilLooked(clock: SteppedClock, condition: () => boolean | Promise<boolean>): Promise<void> {
+  await until(async () => {
+    await step(clock, MINUTE)
+    return await condition()
+  })
+}
+
 const kids = (one: KeyRing): unknown[] => one.publicJwks().map(({ kid }) => kid)
 
 t.test('writes no key when it is closed while its first key is being made', async (t) => {
@@ -148,10 +156,7 @@ t.test('verifies ID token hints with a retired key for a year after its last tok
   await three.ready()
   await until(async () => (await store.list()).length === 3)
   await step(clock, DAY)
-  await until(async () => {
-    await step(clock, 10 * MINUTE)
-    return (await store.list()).some(({ sealed }) => sealed === null)
-  })
+  await untilLooked(clock, async () => (await store.list()).some(({ sealed }) => sealed === null))
   t.match(
     (await store.list()).find((stored) => stored.kid === kid),
     { sealed: null },
@@ -162,10 +167,7 @@ t.test('verifies ID token hints with a retired key for a year after its last tok
   t.match(await (await three.findForHint(kid))?.verify(hint), { sub: 'u' })
   t.equal(await three.findForHint('made up'), undefined)
   clock.step(365 * DAY)
-  await until(async () => {
-    await step(clock, MINUTE)
-    return !(await store.list()).some((stored) => stored.kid === kid)
-  })
+  await untilLooked(clock, async () => !(await store.list()).some((stored) => stored.kid === kid))
   t.equal(await three.findForHint(kid), undefined)
 })
 
@@ -184,7 +186,7 @@ t.test('creates one key, and later one next key, when ten instances start togeth
   t.equal((await store.list()).length, 1)
   t.equal(new Set(rings.map((one) => one.signingKey().kid)).size, 1)
   clock.step(89 * DAY + MINUTE)
-  await until(() => rings.every((one) => kids(one).length === 2))
+  await untilLooked(clock, () => rings.every((one) => kids(one).length === 2))
   t.equal((await store.list()).length, 2)
   t.equal(new Set(rings.map((one) => JSON.stringify(kids(one)))).size, 1)
 })
@@ -246,11 +248,9 @@ t.test('reports an unreadable key once, ignores it, and retires it on schedule',
   await step(clock, 89 * DAY)
   t.ok((await stored()).includes(lost), 'another instance may sign with it')
   for (let day = 0; day < 3; day++) await step(clock, DAY)
-  // The next key may have come late from its thread, and what is not stepped has no next look.
-  await until(async () => {
-    await step(clock, MINUTE)
-    return (await store.list()).every(({ kid, sealed }) => sealed === null || (kid !== lost && kid !== 'broken'))
-  })
+  await untilLooked(clock, async () =>
+    (await store.list()).every(({ kid, sealed }) => sealed === null || (kid !== lost && kid !== 'broken'))
+  )
   t.equal(errors.length, 2)
 })
 
@@ -449,10 +449,10 @@ t.test('rotates the keys of each algorithm in a separate sequence', async (t) =>
   await one.ready('EdDSA')
   const second = one.signingKey('EdDSA').kid
   for (let day = 0; day < 79; day++) await step(clock, DAY)
-  await until(async () => (await store.list()).length === 3)
+  await untilLooked(clock, async () => (await store.list()).length === 3)
   for (let day = 0; day < 2; day++) await step(clock, DAY)
   const unretired = async () => (await store.list()).filter(({ sealed }) => sealed !== null)
-  await until(async () => (await unretired()).length === 2)
+  await untilLooked(clock, async () => (await unretired()).length === 2)
   const stored = await unretired()
   const of = (alg: string): number[] =>
     stored
@@ -487,7 +487,7 @@ t.test('publishes the keys of an algorithm that left the options until their las
   for (let day = 0; day < 91; day++) await step(clock, DAY)
   t.ok(after.find(kid), 'an instance with the former options may have signed until now')
   await step(clock, 26 * MINUTE)
-  await until(() => after.find(kid) === undefined)
+  await untilLooked(clock, () => after.find(kid) === undefined)
   const stored = (await store.list()).filter(({ alg }) => alg === 'EdDSA')
   t.match(stored, [{ kid, sealed: null }], 'its private half is gone, and no next key was made')
   t.ok(await after.findForHint(kid), 'old ID tokens are good as hints')
