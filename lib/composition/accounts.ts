@@ -46,7 +46,7 @@ function toldOfOnce(imported: ImportedHashVerifier, users: UserStore, log: Fasti
   return {
     async verify(hash, password) {
       const matches = await imported.verify(hash, password)
-      if (matches && !told) {
+      if (matches === 'match' && !told) {
         told = true
         log.warn(
           ...logLine(
