@@ -1,3 +1,4 @@
+import { auditTarget, audited } from '../accounts/acted-on.ts'
 import { isActive } from '../sessions/active-user.ts'
 import { authenticatePassword } from '../accounts/authenticate-password.ts'
 import { type ApiKeys, slotOf } from '../accounts/slots.ts'
@@ -203,11 +204,19 @@ export function createAuthority({
     },
     async deleteUser(userId, options) {
       const admin = adminOf(options)
-      const user = await accounts.users.findById(idOf(userId))
-      if (user !== null)
-        await removeAccount({ user, stays: null, admin, locale: undefined, origin: NO_REQUEST }, accounts)
-      else await endRest(userId, NO_REQUEST, accounts)
-      return user !== null
+      const target = auditTarget(idOf(userId))
+      const actor = { type: 'host', id: admin ?? 'app' } as const
+      return await audited(
+        { action: 'account_removed', actor, target, origin: NO_REQUEST },
+        async () => {
+          const user = await accounts.users.findById(userId)
+          if (user !== null)
+            await removeAccount({ user, stays: null, admin, locale: undefined, origin: NO_REQUEST }, accounts)
+          else await endRest(userId, NO_REQUEST, accounts)
+          return user !== null
+        },
+        accounts
+      )
     },
     hashPassword: async (password) => await accounts.hashing.hash(password),
     async verifyPassword(username, password) {

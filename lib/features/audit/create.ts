@@ -115,11 +115,11 @@ export const recordedEvents = (kinds: 'admin' | 'security' | 'all'): AuthorityEv
 
 type Facts = Partial<Record<'userId' | 'sid' | 'clientId' | 'kid' | 'by' | 'admin' | (typeof DETAILS)[number], unknown>>
 
-/** Makes an entry from an event. `null`: an administrator removed an account, and `audit` has written the entry. */
+/** Makes an entry from an event. `null`: the host or an administrator removed an account, and `audit` wrote it. */
 export function recorded<Name extends AuthorityEventName>(action: Name, given: EventFacts[Name]): Recorded | null {
   const facts = given as Facts
-  if (action === 'account_removed' && facts.admin !== undefined) return null
-  const [userId, clientId, kid] = [idIn(facts.userId), idIn(facts.clientId), idIn(facts.kid)]
+  const [userId, sid, clientId, kid] = [idIn(facts.userId), idIn(facts.sid), idIn(facts.clientId), idIn(facts.kid)]
+  if (action === 'account_removed' && sid === null) return null
   const isFailure = action.endsWith('_failed')
   const details = DETAILS.flatMap((name) => {
     const value = Array.isArray(facts[name]) ? facts[name].join(' ') : facts[name]
@@ -128,7 +128,7 @@ export function recorded<Name extends AuthorityEventName>(action: Name, given: E
   return {
     action,
     outcome: isFailure ? 'refused' : 'done',
-    actor: actorOf({ action, isFailure, userId, clientId, by: facts.by }),
+    actor: actorOf({ action, isFailure, userId, sid, clientId, by: facts.by }),
     target:
       userId !== null
         ? { type: 'user', id: userId }
@@ -138,7 +138,7 @@ export function recorded<Name extends AuthorityEventName>(action: Name, given: E
             ? { type: 'client', id: clientId }
             : null,
     clientId,
-    sid: idIn(facts.sid),
+    sid,
     details: Object.fromEntries(details) as Record<string, string | number | boolean>
   }
 }
@@ -149,12 +149,14 @@ function actorOf({
   action,
   isFailure,
   userId,
+  sid,
   clientId,
   by
 }: {
   action: AuthorityEventName
   isFailure: boolean
   userId: string | null
+  sid: string | null
   clientId: string | null
   by: unknown
 }): AuditActor {
@@ -162,7 +164,8 @@ function actorOf({
   if (isFailure || action === 'password_reset_requested') return { type: 'anonymous', id: null }
   // An effect of disabling a user. The entries of that action name the administrator.
   if (by === 'disabled') return { type: 'system', id: null }
-  if (by === 'host' || by === 'admin') return { type: 'host', id: null }
+  // A password that is changed without a sign-in is changed by the host.
+  if (by === 'host' || by === 'admin' || (by === 'change' && sid === null)) return { type: 'host', id: null }
   if (userId !== null) return { type: 'user', id: userId }
   return clientId === null ? { type: 'system', id: null } : { type: 'client', id: clientId }
 }

@@ -276,3 +276,25 @@ t.test('records a removal by an administrator once as attempted and once as done
     await turns(1)
   }
 })
+
+t.test('names the host for a removal and a password change by app.authority', async (t) => {
+  for (const [options, id] of [
+    [undefined, 'app'],
+    [{ by: 'root' }, 'root']
+  ] as const) {
+    const { log } = failing()
+    const { app, ann } = await audited(t, log, { audit: { log, events: 'security' } })
+    await app.authority.changePassword(ann.sub, 'another horse battery')
+    await app.authority.deleteUser(ann.sub, options)
+    await turns()
+    const by = (await allOf(log))
+      .filter(({ action }) => ['password_changed', 'account_removed'].includes(action))
+      .map(({ action, outcome, actor }) => `${action} ${outcome} ${actor.type} ${actor.id}`)
+      .toReversed()
+    t.same(by.toSorted(), [
+      `account_removed attempted host ${id}`,
+      `account_removed done host ${id}`,
+      'password_changed done host null'
+    ])
+  }
+})
