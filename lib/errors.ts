@@ -258,12 +258,13 @@ export function kindOf(value: unknown): string {
 }
 
 /**
- * The reason for a failed sign-in at another provider, for the log and for handlers. `denied`: the person, or the
- * provider, said no. `mismatch`: the answer does not belong to this sign-in. `expired`: the person took too long.
- * `exchange`, `id_token`, `userinfo`: that answer of the provider was an error, or does not fit. `email`: no address,
- * or an organization that this connection does not accept. `disabled`: the connection or account is disabled. `closed`:
- * the connection registers nobody. `taken`: the identity belongs to another account. `other_way`: an account here has
- * the address, and the connection may not link it. `outage`: the provider can't be reached, or took too long.
+ * The reason for a failed sign-in at another provider, for the log and handlers. `denied`: the person or the provider
+ * said no. `mismatch`: the answer belongs to another sign-in or user, or comes late or twice. `expired`: the sign-in at
+ * the provider is older than the request allows. `exchange`, `id_token`, `userinfo`: that answer was an error, or does
+ * not fit. `email`: no address, or an organization that this connection does not accept. `disabled`: the connection or
+ * account is disabled. `closed`: the connection registers nobody. `taken`: the identity belongs to another account.
+ * `other_way`: an account here has the address, and the connection may not link it. `outage`: the provider can't be
+ * reached, or took too long.
  */
 export type UpstreamFailure =
   | 'denied'
@@ -305,7 +306,7 @@ export class MissingPackageError extends Error {
   }
 }
 
-/** True for a `MisfitError` or its wire form: a mistake in the host's code and no outage, so the attempt counts. */
+/** True for a `MisfitError` or its wire form: a mistake in the host's code, which rate limits count. */
 export function isMisfit(error: unknown): boolean {
   return error instanceof MisfitError || (error instanceof OAuthError && error.cause instanceof MisfitError)
 }

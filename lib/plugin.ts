@@ -64,7 +64,10 @@ declare module 'fastify' {
      * `authenticateOptional` without a token and without a key.
      */
     auth: AccessTokenClaims
-    /** The user signed in in this browser. `null` if nobody is, or before `app.authority.readSession` ran. */
+    /**
+     * The user signed in in this browser. `null` if nobody is, or before `readSession` or a hook of `requireSession` of
+     * `app.authority` ran.
+     */
     authSession: AuthSession | null
   }
 }

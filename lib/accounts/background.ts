@@ -7,7 +7,7 @@ export interface Background {
    * Starts `work` in a later turn of the event loop. While work with the same `key` waits or runs, drops further work
    * with that key, because it would do the same. Reports a failure to `onError`, with `what` as its text. Returns at
    * once and never throws. With `retries`, tries failed work again after 1, 10 and 60 seconds, and reports only the
-   * last failure.
+   * last failure. Drops the work if its queue is full, and reports the first such drop of an overload.
    */
   run(key: string, what: string, work: () => Promise<void>, options?: { retries: boolean }): void
   /** Drops work with this key that waits for its start or for another try. */

@@ -54,7 +54,8 @@ export interface AccountsDeps {
   /** Makes the link that takes a change back. `null`: there are no hosted pages. */
   undoUrl: ((token: string) => string) | null
   /**
-   * The page where users see their sign-ins and change how they sign in. `null`: this page or all hosted pages are off.
+   * The page where users see their sign-ins and change how they sign in. `null`: the account pages or all hosted pages
+   * are off.
    */
   accountUrl: string | null
   clock: Clock

@@ -19,8 +19,8 @@ export type GivenCredential = string | object
 export type PasskeyKind = 'passkey' | 'security_key'
 
 /**
- * The user who sets up a factor: signed in (`sid`), or with a `ticket` for a proved first factor. `holds` tells if that
- * factor is still valid. `isInvited`: a link of the host led the user here. The host vouches for this user, so the
+ * The user who sets up a factor: signed in (`sid`), or with a `ticket` for a proved first factor. `holds` checks if
+ * that factor is still valid. `isInvited`: a link of the host led the user here. The host vouches for this user, so the
  * address of the account need not be confirmed first.
  */
 export type Enroller = (

@@ -17,7 +17,10 @@ export function markOf(user: User, by: FirstFactor['by']): string {
 
 type Deps = Pick<AccountsDeps, 'users' | 'verifyEmail' | 'connections'>
 
-/** Reads the user again. `null` if the first factor no longer counts (another password, disabled, unlinked). */
+/**
+ * Reads the user again. `null` if the first factor is no longer valid, for example because the password was changed,
+ * the user was disabled or the identity was unlinked.
+ */
 export async function firstFactorHolds(
   { user, by, connection, identity, writes }: Pick<FirstFactor, 'user' | 'by' | 'connection' | 'identity' | 'writes'>,
   deps: Deps

@@ -78,8 +78,8 @@ export async function requireProof(
 }
 
 /**
- * Returns a function that tells if a sign-in includes the user's second factor, which changes of the account then
- * require. `null`: the user has none.
+ * Returns a function that checks if a sign-in includes the user's second factor. Changes of the account then require
+ * the factor. `null`: the user has no second factor.
  */
 export async function furtherProof(
   user: User,

@@ -13,7 +13,7 @@ export interface ManagedUser {
   emailVerified: boolean
   disabled: boolean
   hasPassword: boolean
-  /** `null`: the user store does not tell. */
+  /** `null`: the user store keeps no creation time. */
   createdAt: Date | null
   /**
    * Pass it as `version` of an action, which is then refused if the user has changed since. `null`: the user store has

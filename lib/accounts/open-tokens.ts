@@ -22,7 +22,7 @@ const ENDED_BY: Readonly<Record<OneTimeTokenPurpose, TokenEnd | null>> = {
   password_change: 'password',
   // Confirms the address of the user whose mailbox got it. A new user may change the password before.
   verify_email: 'owner',
-  // Sets the first password or links an identity. For a user who has a password, the link does nothing but say so.
+  // Sets the first password or links an identity. For a user who has a password, the link changes nothing.
   invitation: 'owner',
   // Does nothing but report that the invitation was accepted.
   invitation_done: 'account',

@@ -45,7 +45,10 @@ export interface OutboxDeps {
   events: Pick<Events, 'emit'>
   /** Logs the first failure of a message that is tried again. */
   advise: Advise
-  /** Called for each message that is given up. Its arguments contain neither token nor link. */
+  /**
+   * Called for each message that is given up. Of the messages that a full queue drops in one overload, called only for
+   * the first. Its arguments contain neither token nor link.
+   */
   onError(error: unknown, what: string): void
   /** The language of the user's claim `locale`; `undefined` if there is none or it is not supported. */
   localeOf(user: MessageUser): string | undefined

@@ -180,7 +180,10 @@ export interface AccountSlots {
   stepOf?(
     ticket: string
   ): Promise<(Pick<StepNeeded, 'needs'> & Pick<FirstFactor, 'methods'> & { begunAt: number }) | null>
-  /** True if the host requires more of the user than these proofs of a session. */
+  /**
+   * True if the host requires a second factor of the user that a session with these proofs lacks. The session then
+   * counts as ended.
+   */
   requiresMore?(user: User, methods: readonly AuthenticationProof[]): Promise<boolean>
   /**
    * Finds all second factors of the user. Also called with random ids, while a password is hashed, so that neither the
@@ -199,7 +202,7 @@ export interface AccountSlots {
   /** The ways into the account that the feature opens for this user. */
   ways?(user: User): Promise<readonly WayIn[]>
   /**
-   * Returns a function that tells if a sign-in includes the user's second factor. Changes of the account then require
+   * Returns a function that checks if a sign-in includes the user's second factor. Changes of the account then require
    * the factor, not the password. `null`: the user has no second factor.
    */
   proof?(user: User): Promise<((signIn: AuthenticationContext) => boolean) | null>

@@ -20,7 +20,7 @@ import { ownerConnection } from './ways-in.ts'
  */
 const LIFETIME_MS = 72 * 60 * 60 * 1000
 const PURPOSES = { factor: 'factor_undo', email: 'email_undo' } as const
-/** How long a used link still says what it did, so that all presses of one link get the same answer. */
+/** How long a used link still reports its result, so that all presses of one link get the same answer. */
 const TOLD_FOR_MS = 5 * 60 * 1000
 
 /** The part of a message for a user who did not make the change. */

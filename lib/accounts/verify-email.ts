@@ -31,8 +31,8 @@ export const canVerifyEmails = ({ users, outbox }: Pick<AccountsDeps, 'users' | 
   (users.setEmailVerified ?? users.update) !== undefined && outbox !== null
 
 /**
- * Sends a link that confirms the user's stored address for 24 hours. An earlier link stops working. Does nothing
- * without an address or an outbox, or if the user store can't keep the confirmation.
+ * Sends a link that confirms the user's stored address for 24 hours. An earlier link stops working. Does nothing, and
+ * returns `true`, without an address or an outbox, or if the user store can't keep the confirmation.
  * @returns `false` if no link was sent, because an earlier one is less than five minutes old or the address got too
  * many
  */

@@ -16,7 +16,7 @@ export type LogoutOutcome =
   | { outcome: 'confirm'; session: BrowserSession; client: Client | null; redirectUri: string | null }
   /**
    * Nobody is signed in now, and the browser does not return to a client: there is no usable return address, or neither
-   * a hint nor a confirmation. `ended`: true if this request ended a session.
+   * an `id_token_hint` nor a confirmation. `ended`: true if this request ended a session.
    */
   | { outcome: 'signed_out'; ended: boolean; client: Client | null }
   /** Nobody is signed in now, and the browser returns to the client. */
@@ -30,14 +30,16 @@ interface LogoutContext extends BrowserContext {
 type LogoutDeps = Pick<AuthorizeDeps, 'clients' | 'idTokens' | 'sessions'> & Advised
 
 /**
- * RP-Initiated Logout. Signs out at once if the hint names the session of this browser. Otherwise the user must
- * confirm. Without a session cookie, the session that the hint names ends, because a gateway may call from its server.
- * That gives the holder of a hint no new power: it is a client of the session, and could end the session through the
- * browser too. Redirects only to a registered URI of the client that the hint is for, or, after a confirmation, of the
- * client that `client_id` names. A refused request leaves the session as it is. With a hint whose signature cannot be
- * verified (its key may be gone), the user must confirm, and the browser does not return to the client. Other clients
- * keep their tokens with `offline_access`.
- * @throws OAuthError `invalid_request` for a hint of another client, an unknown client, or a URI that is not registered
+ * RP-Initiated Logout. Signs out at once if the `id_token_hint` names the session of this browser, or has no `sid` and
+ * names its user. Otherwise the user must confirm. Without a session cookie, the session that the `id_token_hint` names
+ * ends, because a gateway may call from its server. That gives the holder of the `id_token_hint` no new power: the
+ * holder is a client of the session, and could end the session through the browser too. Redirects only to a registered
+ * URI of the client that the `id_token_hint` is for, or, after a confirmation, of the client that `client_id` names. A
+ * refused request leaves the session as it is. If the signature of the `id_token_hint` cannot be verified (its key may
+ * be gone), a signed-in user must confirm, and the browser does not return to the client. Other clients keep their
+ * tokens with `offline_access`.
+ * @throws OAuthError `invalid_request` for an `id_token_hint` of another client, an unknown client, or an unregistered
+ * URI
  * @see OpenID Connect RP-Initiated Logout 1.0 §2, §3, OpenID Connect Back-Channel Logout 1.0 §2.7
  */
 export async function logout(
@@ -47,7 +49,7 @@ export async function logout(
 ): Promise<LogoutOutcome> {
   const hint = await readHint(params, deps)
   const client = await clientOf(params, hint, deps)
-  // If the hint proves nothing, the user must confirm, and the browser does not return to the client.
+  // An `id_token_hint` that cannot be verified proves nothing, so the browser does not return to the client.
   const redirectUri = hint === null && params.id_token_hint !== undefined ? null : registeredUri(params, client, deps)
   if (session !== null && !confirmed && !isOf(session, hint))
     return { outcome: 'confirm', session, client, redirectUri }
@@ -58,8 +60,8 @@ export async function logout(
       clientId: client?.clientId,
       origin
     }))
-  // A client_id alone proves nothing, so it causes no redirect. A hint proves that the client was given tokens for this
-  // user. §3
+  // A `client_id` alone proves nothing, so it causes no redirect. An `id_token_hint` proves that the client was given
+  // tokens for this user. §3
   if (redirectUri === null || (hint === null && !confirmed)) return { outcome: 'signed_out', ended, client }
   const answer = authorizationResponse(redirectUri, 'query', { state: params.state })
   return { outcome: 'redirect', ended, location: answer.kind === 'redirect' ? answer.location : redirectUri }
@@ -84,7 +86,7 @@ async function clientOf(
   { accounts, clients }: LogoutDeps
 ): Promise<Client | null> {
   const client = hint === null && clientId === undefined ? null : await clients.findById(hint?.aud ?? clientId ?? '')
-  // A hint of a client that is no longer registered still says whose session it is.
+  // An `id_token_hint` of a client that is no longer registered still names the user and the session.
   if (client === null && hint === null && clientId !== undefined) {
     accounts.advise(unknownClient(clientId))
     throw refused('There is no such client.', { reason: 'unknown_client', detail: 'client_id is not registered' })
@@ -117,7 +119,7 @@ function isOf(session: BrowserSession, hint: IdTokenHint | null): boolean {
   return hint !== null && hint.sub === session.userId && (hint.sid === undefined || hint.sid === session.sid)
 }
 
-/** The session that the `sid` of a hint names, if its client is still registered. */
+/** The session that the `sid` of an `id_token_hint` names. `null`: no `sid`, or the client is no longer registered. */
 function sessionOf(hint: IdTokenHint | null, client: Client | null): Pick<BrowserSession, 'userId' | 'sid'> | null {
   return hint?.sid === undefined || client === null ? null : { userId: hint.sub, sid: hint.sid }
 }
@@ -138,7 +140,10 @@ export interface BackChannelLogoutDeps {
   idTokens: Pick<IdTokens, 'ready' | 'mintLogoutToken'>
   formPost: FormPost
   clock: Clock
-  /** Called for each client that could not be told, with an error that holds no token. Must not throw. */
+  /**
+   * Called for each client that could not be told, with an error that holds no token. Of the notices that a full queue
+   * drops in one overload, called only for the first. Must not throw.
+   */
   onError(error: unknown, what: string): void
   /** How many notices may wait. */
   capacity?: number

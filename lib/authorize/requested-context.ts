@@ -73,7 +73,7 @@ async function reaches(
 
 /**
  * True if a new sign-in of this account can reach one of these levels. Always true if they include a level other than
- * `password`, `mfa` and `phr`, because nothing can be said about such a level before the sign-in.
+ * `password`, `mfa` and `phr`, because this service cannot predict such a level before the sign-in.
  */
 export async function reachesOne(
   values: readonly string[],

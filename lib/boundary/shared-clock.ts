@@ -2,7 +2,7 @@ import { OutageError } from '../ports/outage.ts'
 import type { Clock } from '../ports/clock.ts'
 import { within } from './answers.ts'
 
-/** Smaller differences count as none: the network causes them between synchronized clocks. */
+/** Ignores smaller differences, because the network causes them between synchronized clocks. */
 const NOTICED_MS = 1000
 /** Time limit for reading the server's clock. */
 const LOOK_MS = 500

@@ -47,8 +47,8 @@ interface Outage {
  * replaced refresh token stands still while the server is out of reach. Otherwise a client that lost the answer to a
  * rotation would retry after the outage, when the grace period is over, and count as a thief.
  *
- * Only an error that `isOutage` accepts is an outage. An unreadable record, a lock or a fault in our code says nothing
- * about the server.
+ * Only an error that `isOutage` accepts is an outage. An unreadable record, a lock or a fault in our code proves
+ * nothing about the server.
  */
 export function surviveStateOutages(
   state: State,

@@ -11,7 +11,8 @@ export const CHECKPOINT = 'FST_AUTHORITY_AUDIT_CHECKPOINT' satisfies LogCode
 
 /**
  * Reads the checkpoints from a log file of the service with one JSON object per line. Skips other lines.
- * @throws CliError for a file that contains no checkpoint, because a truncated audit log would then pass as complete
+ * @throws CliError for a missing file, for a checkpoint with wrong fields, and for a file without a checkpoint, because
+ * a truncated audit log would then pass as complete
  */
 async function checkpointsIn(path: string): Promise<AuditCheckpoint[]> {
   if (!existsSync(path)) throw new CliError(2, `There is no file ${path}.`)

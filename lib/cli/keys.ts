@@ -4,8 +4,8 @@ import type { KeyManagement, ManagedKey } from '../keys/manage-keys.ts'
 import { CliError, type Desk, type StoreCommand } from './command.ts'
 
 /**
- * Returns the key management. Waits until a signing key exists, because a command does not wait for the start of the
- * service to create the first key. @throws CliError for a service that does not manage keys
+ * Returns the key management. Makes the first signing key if there is none, because a command skips the part of the
+ * start that makes this key. @throws CliError for a service that does not manage keys
  */
 async function managed({ services }: Desk): Promise<KeyManagement> {
   if (services.keys === null)

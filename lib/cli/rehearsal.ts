@@ -14,7 +14,7 @@ interface Line {
 
 /** The result of a start of the service that changes nothing. */
 interface Rehearsal {
-  /** The message of the error that stopped the start. `null`: the service started. */
+  /** The message of the error that stopped the start or `work`. `null`: neither failed. */
   refusal: string | null
   /** The warnings of the start. */
   warnings: Line[]

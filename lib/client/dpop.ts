@@ -10,7 +10,9 @@ import { challengeOf, random } from './storage.ts'
 
 type Key = CryptoKeyPair
 
-/** The keys of the clients of this page, by `clientId`. */
+/**
+ * The keys of the clients of this page, by `clientId`. `undefined`: the client exists, and its key is not loaded yet.
+ */
 const keys = new Map<string, Promise<Key> | undefined>()
 /** The client of each bound token that this page has used. */
 const holders = new Map<string, string>()

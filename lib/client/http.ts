@@ -21,7 +21,10 @@ export interface TokenAnswer {
 
 type Params = Record<string, string | number | false | undefined>
 
-/** Without a scheme a loopback host is http, and any other https. */
+/**
+ * The issuer for the option `domain`, without a final slash. Without a scheme, a loopback host gets http, and any other
+ * host gets https.
+ */
 export const issuerOf = (domain: string): string =>
   (
     (domain.includes('://') ? '' : /^(localhost|127\.0\.0\.1|\[::1])(:|$)/.test(domain) ? 'http://' : 'https://') +
@@ -66,9 +69,10 @@ export function once<T>(key: string, run: (key: string) => Promise<T>, keep = fa
 }
 
 /**
- * Resolves to the JSON of a response. Posts `params` if given. An error is `retryable` if the status is 429 or more, if
- * the request fails, or if a successful response is not JSON (a captive portal).
- * @throws AuthClientError the server's code, `timeout` or `request_error`
+ * Resolves to the JSON of a response. Posts `params` if given. A failed status is `retryable` if it is 429 or more. If
+ * the request fails, takes too long, or gets a successful response that is not JSON (a captive portal), rejects with
+ * the original error, which `asError` makes `retryable`.
+ * @throws AuthClientError with the server's code, or `request_error` without a code, for a failed status
  */
 export async function request<T>(url: string, params?: Params, init?: RequestInit): Promise<T> {
   const response = await (send ?? fetch)(url, {

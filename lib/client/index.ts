@@ -247,7 +247,7 @@ export const createAuthClient: CreateAuthClient = (options: AuthClientOptions) =
             : returnTo
           opened = url && openUrl(url)
         } finally {
-          // Holds the lock until the page unloads.
+          // Holds the lock until the page unloads, 8 s at most.
           setTimeout(done, url ? 8000 : 0)
           await keeper.save('unauthenticated', null)
         }

@@ -65,8 +65,9 @@ export interface LoginOptions<AppState = unknown> {
 export interface LogoutOptions {
   /**
    * The address to which the provider leads back. Default: the page stays with the provider. `false`: the browser does
-   * not navigate. In `token` mode the provider's own session then continues. In `cookie` mode it ends, because it is
-   * the session of this app.
+   * not navigate. In `token` mode the provider's own session then continues. In `cookie` mode the session always ends,
+   * because it is the session of this app. In `cookie` mode, and if the provider has no sign-out page, the browser goes
+   * straight to `returnTo`, and does not navigate by default.
    */
   returnTo?: string | false
   /** Called with the address instead of navigating the page. */
@@ -147,9 +148,11 @@ export interface AuthClient<
    */
   getAccessToken(options?: { force?: boolean }): Promise<Token>
   /**
-   * Signs out: the request that revokes the refresh token is sent and not waited for, the browser is sent to the
-   * provider's sign-out, and every tab is notified. Until the provider has answered, `loginWithRedirect` waits in all
-   * tabs. For half a minute after the sign-out it sends `prompt=login`, so the person has to sign in again.
+   * Signs out. In `token` mode the request that revokes the refresh token is sent and not waited for, and the browser
+   * is sent to the provider's sign-out, unless `returnTo` is `false`. In `cookie` mode the client ends the session by a
+   * request and waits for the response. Every tab is notified. Until the provider has answered, `loginWithRedirect`
+   * waits in all tabs. For half a minute after the sign-out it sends `prompt=login`, so the person has to sign in
+   * again.
    */
   logout(options?: LogoutOptions): Promise<void>
   /**
@@ -176,7 +179,7 @@ export type AnyAuthClient<Profile extends { sub: string } = UserProfile, AppStat
   string | undefined
 >
 
-/** By `mode` the type tells whether there is an access token. */
+/** Creates a client. The type follows `mode`: in `cookie` mode there is no access token. */
 export interface CreateAuthClient {
   <Profile extends { sub: string } = UserProfile, AppState = unknown>(
     options: AuthClientOptions & { mode?: 'token' | undefined }

@@ -10,9 +10,9 @@ export interface PopupOptions<AppState = unknown> extends Omit<LoginOptions<AppS
 }
 
 /**
- * A closed popup is reported as `popup_closed` only after more than this many checks, 100 ms apart, have seen a page of
- * another origin in it. A page with Cross-Origin-Opener-Policy looks like another origin for a moment, and then like a
- * closed window.
+ * A closed popup that has left our page is reported as `popup_closed` only after more than this many checks, 100 ms
+ * apart, have seen a page of another origin in it. A page with Cross-Origin-Opener-Policy looks like another origin for
+ * a moment, and then like a closed window.
  */
 const MIN_FOREIGN_CHECKS = 9
 

@@ -22,8 +22,9 @@ export function sessionOf(tokens: TokenAnswer, user: Claims, former?: Session): 
 export const isFresh = ({ at, until }: Session): boolean => Date.now() > at - 1000 && Date.now() < until
 
 /**
- * A message between tabs. `ask`: the tab asks the others for their session. `session`: the answer, if the tabs share no
- * storage. `out`: the time at which the sign-out began that the message reports.
+ * A message between tabs. `name`: the event that the sender's change of the session caused. `ask`: the tab asks the
+ * others for their session. `session`: the answer, or the new session, if the tabs share no storage. `out`: the start
+ * of the last sign-out that the sender knows of.
  */
 interface TabMessage {
   name?: string
@@ -36,7 +37,7 @@ type Listener = (payload: unknown) => void
 
 /** The session of a client in any storage, and its listeners. */
 interface Keeper {
-  /** The user is the same object until the claims change. */
+  /** `null`: signed out, or the storage can not be read. The user is the same object until the claims change. */
   read(): Promise<Session | null>
   /** Stores the session (`null`: signed out), and sends this event to every tab. */
   save(name: string, session: Session | null): Promise<void>

@@ -36,10 +36,10 @@ const underWay = new WeakMap<object, Promise<unknown>>()
 /**
  * `auth.fetch` with step-up. If the API requires another sign-in, `signIn` signs in the same person, and the request is
  * repeated once. Requests that are refused at the same time share a sign-in. Without `signIn` the browser goes to the
- * sign-in page, and the call resolves to the refusal. The page at `redirectUri` can go on by `appState`. Not for
- * `cookie` mode, which has no tokens.
+ * sign-in page, and the call resolves to the refusal. The page at `redirectUri` can go on by `appState`. If nobody is
+ * signed in, the call only resolves to the refusal. Not for `cookie` mode, which has no tokens.
  * @throws AuthClientError `login_required` if another user has signed in, for whom nothing is repeated; and all that
- * `signIn` throws
+ * `auth.fetch` and `signIn` throw
  */
 export async function fetchWithStepUp<Profile extends { sub: string }, AppState>(
   client: AnyAuthClient<Profile, AppState>,

@@ -15,7 +15,10 @@ import { type AuthState, stateOf } from './state.ts'
 
 export type { AuthState } from './state.ts'
 
-/** The signed-in user, as refs that follow it for as long as the component lives. */
+/**
+ * The sign-in state as refs, the same in all components and tabs. The refs follow the state for as long as the
+ * component lives. On a server `isLoading` stays true.
+ */
 export function useAuth<Profile extends { sub: string }>(
   client: AnyAuthClient<Profile>
 ): { [Name in keyof AuthState<Profile>]: ComputedRef<AuthState<Profile>[Name]> } {

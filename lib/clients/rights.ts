@@ -52,7 +52,8 @@ type Proving = Pick<Client, 'tokenEndpointAuthMethod' | 'clientSecret' | 'jwks' 
 
 /**
  * The authentication methods that the client may use: the registered one, otherwise the methods for its secret or its
- * keys. `none` for a client with neither.
+ * keys. `none` for a client with neither. For a client that nobody registered, the methods that were taken from its
+ * metadata.
  */
 export function authMethodsOf(client: Proving): readonly AuthMethod[] {
   const unknown = unknownOf(client as Client)

@@ -32,7 +32,7 @@ export function google(given: GoogleOptions): ConnectionOption {
     openidProvider({
       brand: 'google',
       issuer: ISSUER,
-      // Userinfo says nothing that the ID token does not.
+      // Userinfo adds nothing to the claims of the ID token.
       userinfo: false,
       secretRequired: true,
       clientAuthentication: 'client_secret_post',

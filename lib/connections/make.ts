@@ -121,7 +121,7 @@ export function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** Converts `auth_time` from seconds to milliseconds. */
+/** Converts `auth_time` from seconds to milliseconds. `undefined`: it is missing or no number. */
 export function authenticatedAt({ auth_time: seconds }: Claims): number | undefined {
   return typeof seconds === 'number' && Number.isFinite(seconds) ? seconds * 1000 : undefined
 }

@@ -164,8 +164,9 @@ function pageGroups(
 }
 
 /**
- * The hosted pages for a user's own account. A page exists if the JSON endpoint for its task does. The sign-up page
- * also needs `pages.loginUrl` to be unset.
+ * The hosted pages for a user's own account. The pages for sign-up, password reset and email confirmation exist if the
+ * JSON endpoints for these tasks do. The sign-up page also needs `pages.loginUrl` to be unset. The page `undo` exists
+ * with the password reset, and the page `checkEmail` with `sendMessage`.
  */
 export function accountPages(child: FastifyInstance, deps: PageDeps): void {
   if (deps.offers.signup && deps.registration !== null) signupPage(child, deps, deps.registration)

@@ -34,8 +34,8 @@ export interface KeyRing {
   /**
    * Reads the store for keys that other instances have made, at most once in 5 seconds (after a failed read, once in a
    * second), so that invented `kid`s cause no more reads.
-   * @throws OAuthError `temporarily_unavailable` if the store is unreachable, because an unknown `kid` then says
-   * nothing about a token
+   * @throws OAuthError `temporarily_unavailable` if the store is unreachable, because an unknown `kid` then
+   * proves nothing about a token
    */
   refresh(): Promise<void>
   /** The public halves, for the JWKS. */
@@ -63,7 +63,7 @@ export interface ManagedKeyOptions {
   pollMs: number
 }
 
-/** Keys that the host gave. All verify and are published; the first of each algorithm signs. */
+/** Keys that the host gave. All of them verify, and the first of each algorithm signs. A secret is not published. */
 export function fixedKeyRing(keys: readonly LoadedKey[]): KeyRing {
   const [first] = keys
   if (first === undefined) throw new Error('A key ring needs a key.')

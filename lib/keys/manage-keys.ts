@@ -8,7 +8,7 @@ export interface ManagedKey {
   alg: string
   /**
    * `announced`: it signs later. `published`: it does not sign any more, and its tokens are good. `former`: its public
-   * half verifies old ID tokens that clients send as hints. `unreadable`: the option `secret` does not open it.
+   * half verifies an old ID token in an `id_token_hint`. `unreadable`: the option `secret` does not open it.
    */
   state: 'announced' | 'signs' | 'published' | 'former' | 'unreadable'
   createdAt: number

@@ -19,8 +19,8 @@ export interface ManagedKeyDeps {
   store: KeyStore
   sealer: Sealer
   /**
-   * Called for each key that this instance made or removed. If several instances remove a key at once, each calls its
-   * own.
+   * Called for each key that this instance made or retired. If several instances retire a key at once, each of them
+   * calls its own `onChange`.
    */
   onChange: (change: 'created' | 'retired', key: StoredKey) => void
   onError: (error: unknown) => void
@@ -118,7 +118,7 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
       if (entry !== null) next.push(entry)
     }
     for (const kid of setAside) if (!listed.some((stored) => stored.kid === kid)) setAside.delete(kid)
-    // A compromised key is removed from the store, and must not verify hints any more.
+    // A compromised key is removed from the store, and must not verify an `id_token_hint` any more.
     for (const kid of forHints.keys()) if (!listed.some((stored) => stored.kid === kid)) forHints.delete(kid)
     // Keys of algorithms that left the options are the last in the JWKS.
     const place = (alg: string): number => (algs.includes(alg) ? algs.indexOf(alg) : algs.length)
@@ -158,7 +158,7 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
     }
   }
 
-  /** Makes the next key in time. */
+  /** Makes the first key at once, and the next key in time for its announcement. */
   async function renew(alg: string, listed: readonly StoredKey[]): Promise<void> {
     const highest = listed.reduce((max, stored) => (stored.alg === alg ? Math.max(max, stored.sequence) : max), 0)
     const now = clock.now()
@@ -171,8 +171,8 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
   }
 
   /**
-   * Makes the next key in time. Retires keys whose last token has expired, and removes former keys that are too old for
-   * hints.
+   * Makes the next key in time. Retires keys whose last token has expired, and removes former keys that are too old to
+   * verify an `id_token_hint`.
    */
   async function maintain(alg: string): Promise<void> {
     // Decide on one read: instances with the same list try the same sequence, and only one of them gets it.

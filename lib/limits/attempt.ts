@@ -50,8 +50,8 @@ export async function reserveAttempt<Result>(
 
 /**
  * For secrets of 256 random bits, which nobody can guess. Does the work whatever the limits say, so that a good secret
- * is never refused because of others at the same address. Counts a failed proof. Over the limit, the caller learns that
- * instead of the reason of the failure.
+ * is never refused because of others at the same address. Counts a failed proof. Over the limit, the caller gets the
+ * error of `refuse` instead of the reason of the failure.
  */
 export async function countFailure<Result>(
   plan: () => Promise<Pick<AttemptPlan, 'id' | 'limits'>>,

@@ -22,9 +22,8 @@ export interface DeviceAccount {
 }
 
 /**
- * The device id of a token that a browser got after a sign-in to this account, otherwise `null`. `isCurrent` says
- * whether the password is still the one of that sign-in, because a browser that knows a former password gets no
- * privilege.
+ * The device id of a token that a browser got after a sign-in to this account, otherwise `null`. `isCurrent`: true if
+ * the password is still the one of that sign-in, because a browser that knows a former password gets no privilege.
  *
  * Nothing is stored. The MACs of an account are bound to the device id and the account, so nobody can make or move one
  * without `key`. The first MAC covers the account only, so that a forged token costs no store read.
@@ -87,7 +86,7 @@ const REMEMBERED = /^[\w-]{22}(?:\.[\w-]{8}[0-9a-z]{8}[\w-]{22}){1,4}$/
 
 /** Settings of remembered browsers, which are not asked for the second factor. */
 export interface RememberedDevices {
-  /** The first key makes tokens, all keys open them. */
+  /** The first key makes tokens. Every key verifies them. */
   keys: readonly Uint8Array[]
   lifetimeMs: number
 }

@@ -30,7 +30,7 @@ export interface MailContent {
   account: { before: string; name: string; after: string } | null
   /** Details of the event, each in one line. */
   details: string[]
-  /** `validity`: `''` if the link does not expire. */
+  /** `validity`: how long the link works, or in which browser. `''`: the link does not expire. */
   action: { label: string; hint: string; url: string; validity: string } | null
   otherwise: string
   /** Below the message: terms, privacy and help. */
@@ -60,7 +60,7 @@ const MAX_NAME = 64
 /**
  * Builds the content of a message's email in the user's language.
  * @throws TypeError for a kind that has no texts, a link that is no http: or https: URL, or an invalid `expiresAt`,
- * `askedAt` or `at`
+ * `codeExpiresAt`, `askedAt` or `at`
  */
 export function contentOf(
   message: Message,
@@ -190,8 +190,8 @@ const isUndoable = (message: Message): boolean =>
     (message.kind === 'factor_added' && (message.factor === 'totp' || message.factor === 'passkey')))
 
 /**
- * The button of the mail. A warning without a link of its own gets a link to the account page. A kind that never has a
- * link shows none, even if the host's queue has added a `url`.
+ * The button of the mail. A warning without a link of its own gets a link to the account page, if the message has an
+ * `accountUrl`. A kind that never has a link shows none, even if the host's queue has added a `url`.
  */
 function actionOf(message: Message, lang: Locale, now: number): MailContent['action'] {
   const { [subjectOf(message)]: texts, hint, validity, onlyHere, new_sign_in: warning } = languageOf(lang).mails

@@ -85,8 +85,8 @@ export interface GrantCall extends GrantContext {
   /** Counts an account that the grant is about to create. @throws OAuthError if there were too many */
   reserveSignUp(check: SignUpCheck): Promise<void>
   /**
-   * True if the user has given their second factor in this browser since their password and factors last changed. Such
-   * a browser may use codes of a disabled app.
+   * True if the user has given their second factor in this browser since their password and factors last changed. In
+   * such a browser, codes of an authenticator app still work after too many wrong codes have disabled the app.
    */
   knows(check: SecondFactorCheck): boolean
 }

@@ -121,8 +121,8 @@ export function checkBinding(client: Pick<Client, 'dpopBoundAccessTokens'> | nul
 }
 
 /**
- * The key to which the refresh tokens of this client are bound. `undefined` for a confidential client, because it
- * authenticates at each refresh, and without a proved key. @see RFC 9449 §5
+ * The key to which the refresh tokens of this client are bound. `undefined` without a proved key, and for a
+ * confidential client, because it authenticates at each refresh. @see RFC 9449 §5
  */
 export const refreshKeyOf = (client: Client | null, jkt: string | null): string | undefined =>
   jkt === null || (client !== null && !isPublic(client)) ? undefined : jkt

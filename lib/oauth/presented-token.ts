@@ -157,7 +157,7 @@ export async function userInfo(
   const { user, family } = await liveUser(claims, { sessions, users })
   const clientId = family === null ? (claims.client_id ?? null) : family.clientId
   const client = clientId === null ? null : await clients.findById(clientId, BY_TOKEN)
-  // Without its client, nothing says which claims the token releases.
+  // The client decides which claims the token releases.
   if (clientId !== null && client === null) throw invalidToken('The token was revoked.', 'its client is gone')
   const details = family?.authorization ?? null
   const requested = details === null ? undefined : readAuthorizationDetails(details).claims

@@ -90,7 +90,7 @@ export interface AccountModels {
       apiKeys: number | null
     }
     links: AccountModel['accountLinks']
-    /** The address of this page. */
+    /** The address of the overview. */
     accountUrl: string
     logoutUrl: string
     /** The page the person came from, or the host's home page. */

@@ -13,7 +13,10 @@ export interface PageError {
 
 /** Fields of every page. */
 export interface CommonModel {
-  /** The name of the service: the option `pages.title`, else the host of the issuer. */
+  /**
+   * The name at the top: the client's own title (`clients[].pages.title`), else the option `pages.title`, else the host
+   * name of the issuer.
+   */
   title: string
   /** `null`: pages show the title instead. `dark`: the URL in dark mode, `null` for the same URL. */
   logo: { url: string; dark: string | null; height: number; alt: string } | null

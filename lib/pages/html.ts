@@ -75,7 +75,7 @@ export function formatHtml(message: string, values: Readonly<Record<string, Html
 const SCRIPTED = new Set(['javascript:', 'data:', 'vbscript:', 'blob:', 'file:', 'filesystem:', 'about:'])
 
 /**
- * Returns the URL of a link, or `#` for a URL that would run code or load content.
+ * Returns the URL of a link, or `#` for a URL that would run code or load content, or that can't be parsed.
  * @see OWASP ASVS 5.0 1.2.2
  */
 export function safeUrl(url: string): string {

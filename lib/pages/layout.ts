@@ -23,8 +23,8 @@ export function logoOf(
 }
 
 /**
- * The logo of the service, for pages and mails. The browser chooses the image for light or dark mode. Mail programs
- * that don't know `picture` show the image for light mode.
+ * The logo of a page or a mail. With the color scheme `auto`, the browser chooses the image for light or dark mode.
+ * Mail programs that don't know `picture` show the image for light mode.
  */
 export function logoImage(
   { url, dark, height, alt }: NonNullable<CommonModel['logo']>,

@@ -63,8 +63,8 @@ export interface SignInModels {
    * Asks to confirm an address. `sentAt`: the time of the message, in milliseconds since the epoch. `canDisown`: there
    * is a button `decision` with the value `not_me`. The button removes the account's password, for a person who did not
    * sign up, or stops the change to `newAddress`. `newAddress`: the future address of `username`, `null` if the account
-   * has it already. `done`: the address is confirmed. `continueUrl`: the next page of a signed-in user. `disowned`: the
-   * button `not_me` has worked.
+   * has it already. `done`: the address is confirmed. `continueUrl`: the next page of a signed-in user, `null` if
+   * nobody is signed in. `disowned`: the button `not_me` has worked.
    */
   verify_email: FormModel & {
     token: string

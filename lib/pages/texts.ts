@@ -128,7 +128,7 @@ export function chooseLocale(uiLocales: readonly string[], acceptLanguage: strin
 /**
  * Finds the first wanted language that the pages have. `ui_locales` of the authorization request comes before the
  * browser's `Accept-Language`. Returns `undefined` if none fits. Lookup shortens a range until it fits: `de-Latn-AT`,
- * `de-Latn`, `de`. Portuguese of any country is `pt-BR`, and Chinese follows the script of the range.
+ * `de-Latn`, `de`. Portuguese of any country is `pt-BR`, and Chinese follows the script or the region of the range.
  * @see RFC 4647 §3.4, RFC 9110 §12.5.4, OpenID Connect Core 1.0 §3.1.2.1
  */
 export function findLocale(uiLocales: readonly string[], acceptLanguage: string | undefined): Locale | undefined {

@@ -17,7 +17,7 @@ interface Theme {
   /** Success. */
   good: Color
   goodGround: Color
-  /** A fact to act on, which is no error. */
+  /** A notice that calls for action, but is no error. */
   warn: Color
   warnGround: Color
   /** Chosen rows, badges and icons. */

@@ -64,9 +64,9 @@ export interface Client {
       }
     | undefined
   /**
-   * The address of its key set, instead of `jwks`: `https:`, or `http:` on this machine. The keys are cached for ten
-   * minutes, and for up to 24 hours while the address does not answer. A `kid` that the cached set lacks causes a new
-   * fetch, at most once a minute.
+   * The address of the client's key set, instead of `jwks`: `https:`, or `http:` on this machine. The keys are cached
+   * for ten minutes, and for up to 24 hours while the address does not answer. A `kid` that the cached set lacks causes
+   * a new fetch, at most once a minute.
    */
   jwksUri?: string | undefined
   /**
@@ -133,7 +133,7 @@ export interface Client {
  * Unknown field names are refused.
  */
 export interface ClientStore {
-  /** `null` or `undefined`: there is none. */
+  /** `null` or `undefined`: no client has this id. */
   findById(clientId: string): Promise<Client | null>
 }
 
@@ -170,7 +170,11 @@ export interface ClientLookup {
 export interface ClientSource {
   /** True if the id has the form of this source's ids. */
   takes(clientId: string): boolean
-  /** Finds the client that describes itself. @throws OAuthError if the description can't be fetched now */
+  /**
+   * Finds the client that describes itself. `null`: the id is not valid, the client is blocked, its description is
+   * refused, or the description is not cached and `asking` does not permit a fetch.
+   * @throws OAuthError if the description can't be fetched now
+   */
   find(clientId: string, asking: ClientLookup): Promise<UnknownClient | null>
 }
 

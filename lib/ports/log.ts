@@ -130,7 +130,10 @@ export type Log<Levels extends string> = Readonly<
   Record<Levels, (bindings: Record<string, unknown>, text: string) => void>
 >
 
-/** Copies an error of the host's code for the log: its message and stack, with every given secret removed. */
+/**
+ * Copies an error of the host's code for the log: its message and stack, with every given secret removed. A thrown
+ * value that is not an `Error` becomes an error with a fixed message.
+ */
 export function withoutSecrets(error: unknown, secrets: ReadonlyArray<string | undefined>): Error {
   const scrub = (text: string): string =>
     secrets.reduce<string>(

@@ -12,7 +12,8 @@ export interface MessageUser {
 export interface MessageCommon {
   /**
    * Send the message to `user.email` only. This is the stored address, never one from a request, with these exceptions:
-   * for `email_change` it is the new address, and for `email_changed` and `account_removed` the former one.
+   * for `email_change` it is the new address, for `email_changed` and `account_removed` the former one, and for
+   * `sign_in_code` without a user the address that the person typed.
    */
   user: MessageUser
   /**
@@ -145,7 +146,10 @@ export interface ImpersonatedMessage extends NoticeMessage<'impersonated'> {
   by: 'host'
 }
 
-/** A sign-in in a browser in which the account never had a session. Sent at most once an hour. */
+/**
+ * A sign-in in a browser that had no session of this account with the present password before. Sent at most once an
+ * hour.
+ */
 export interface NewSignInMessage extends MessageCommon {
   kind: 'new_sign_in'
   /** Equals `accountUrl`. */

@@ -50,8 +50,8 @@ export function isOutage(error: unknown): boolean {
 const failedCalls = new WeakMap<object, Set<string>>()
 
 /**
- * Wraps the methods of a store. If a method rejects, remembers its name for the error, so that the log can name the
- * call.
+ * Wraps the methods of a store. All wrapped methods are async. If a method rejects, remembers its name for the error,
+ * so that the log can name the call.
  */
 export function namingFailures<Store extends object>(store: string, methods: Store): Store {
   const named = Object.entries(methods).map(([name, method]: [string, unknown]) => [

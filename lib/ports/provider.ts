@@ -43,8 +43,9 @@ export interface ProviderEndpoints {
   keys?: string | undefined
   userinfo?: string | undefined
   /**
-   * The endpoint that revokes tokens. If set, each link keeps the provider's refresh token, sealed. The token is
-   * revoked here when the link or the account is removed. @see RFC 7009 §2
+   * The endpoint that revokes tokens. If set, each link keeps the provider's refresh token, sealed. The service revokes
+   * this token when the link or the account is removed.
+   * @see RFC 7009 §2
    */
   revocation?: string | undefined
 }
@@ -188,8 +189,9 @@ export interface ConnectionOptions {
    */
   appNonce?: boolean | undefined
   /**
-   * `false`, or a function that returns `false`, turns the connection off. The function is called at the start and at
-   * the callback of each sign-in, and for each ID token of an app. Default: `true`.
+   * `false`, or a function that returns `false`, turns the connection off. So does a function that fails. The function
+   * is called at most once a second, when the service must know the answer: such as at the start and at the callback of
+   * each sign-in, and for each ID token of an app. Default: `true`.
    */
   enabled?: boolean | (() => boolean | Promise<boolean>) | undefined
 }

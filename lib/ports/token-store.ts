@@ -201,7 +201,9 @@ export interface TokenStore {
    * Revokes a family or code. `true` if it was stored (and, if `userId` is given, belonged to that user). Idempotent.
    */
   revokeFamily(sid: string, userId?: string): Promise<boolean>
-  /** Revokes all families of the user except `exceptSid`, and resolves to the `sid`s of those that it ended. */
+  /**
+   * Revokes all codes and families of the user except `exceptSid`, and resolves to the `sid`s of those that it ended.
+   */
   revokeFamiliesOfUser(userId: string, exceptSid?: string): Promise<string[]>
   /**
    * Ends a browser session of the user with its codes and families, all of it or nothing. Keeps `offline` families,

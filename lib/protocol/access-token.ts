@@ -101,8 +101,8 @@ const KINDS = {
  * Splits a token and reads its header, before its signature is checked. The `typ` keeps one kind from passing for
  * another. If access tokens have the `typ` of ID tokens, the claims tell them apart: every access token has `jti` and
  * no ID token does, while `at_hash` is only in ID tokens.
- * @throws OAuthError `invalid_token`: not three parts, a header that is not a JSON object, another `typ`, or a header
- * that names a key or an extension
+ * @throws OAuthError `invalid_token`: not three parts, a header that is malformed or too long, another `typ`, or a
+ * header that names a key or an extension
  * @see RFC 9068 §4, RFC 7515 §4.1.11, RFC 8725 §3.10 to §3.12
  */
 export function parseTokenHeader(token: string, kind: keyof typeof KINDS = 'at+jwt'): TokenHeader {

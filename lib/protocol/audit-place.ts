@@ -22,7 +22,10 @@ export function pageOf(found: readonly AuditEntry[], limit: number): AuditPage {
   return { entries, next: found.length > limit && last !== undefined ? cursor.write(last) : null }
 }
 
-/** Reads exactly the texts that `pageOf` makes. @throws OAuthError `invalid_request` */
+/**
+ * Reads the `next` of a page. `null` without `after`: the first page.
+ * @throws OAuthError `invalid_request` for a text of another form than `pageOf` makes
+ */
 export function placeAfter(after: string | undefined): Place | null {
   return after === undefined ? null : cursor.read(after)
 }

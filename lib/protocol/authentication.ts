@@ -222,7 +222,7 @@ const MAX_AMR_VALUES = 10
 /**
  * Reads the methods that the host's own code verified, in the words of RFC 8176. `pwd` counts as a password that was
  * checked here. `mfa` (two factors of different kinds) is trusted without a check. No other word raises the level.
- * @throws TypeError
+ * @throws TypeError for more than ten values, or a value that is not visible ASCII of at most 64 characters
  */
 export function hostProof(amr: readonly string[], at: number): AuthenticationProof {
   if (!areWords(amr) || amr.length > MAX_AMR_VALUES || !amr.every((value) => AMR_VALUE.test(value)))

@@ -126,7 +126,7 @@ export function readAuthorizationParams(raw: unknown): AuthorizationParams {
   return params
 }
 
-/** @throws OAuthError `invalid_request` naming an overlong or repeated parameter */
+/** @throws OAuthError `invalid_request` for an overlong or repeated parameter, or if the whole request is too long */
 export function checkParams(params: AuthorizationParams): void {
   for (const name of Object.keys(LIMITS) as AuthorizationParamName[]) {
     const value = params[name]

@@ -124,7 +124,7 @@ function checkScope({ scope }: AuthorizationParams): Partial<AuthorizationReques
 }
 
 /**
- * Refuses an unknown value, which the standard allows, because ignoring it would skip what the client asked for. A
+ * Refuses an unknown value, as the standard permits, because ignoring it would skip what the client asked for. A
  * separate check refuses `create` if nobody can sign up.
  * @see OpenID Connect Core 1.0 §3.1.2.1, Initiating User Registration via OpenID Connect 1.0 §4
  */

@@ -66,7 +66,9 @@ const PARSED = RANGES.map(
     [distance, ranges.map(([address, bits]) => ({ words: wordsOf(address) ?? [], bits }))] as const
 )
 
-/** Prefixes of IPv6 that have an IPv4 address in their last 32 bits: mapped, compatible and NAT64 (RFC 6052). */
+/**
+ * Prefixes of IPv6 that have an IPv4 address in their last 32 bits: mapped, compatible and NAT64 (RFC 6052, RFC 8215).
+ */
 const EMBEDDING = ['::', '::ffff:0:0', '64:ff9b::', '64:ff9b:1::'].map((prefix) => wordsOf(prefix) ?? [])
 
 export function nearer(one: Distance, other: Distance): Distance {

@@ -86,7 +86,7 @@ export function proofReader(
     if (jws === null) throw refused('The proof is malformed, or there are two.', 'no JWS')
     const { header, payload } = jws
     const { typ, alg: named, jwk } = header
-    // RFC 9864 calls EdDSA with this curve `Ed25519`, and newer libraries send that name.
+    // RFC 9864 calls EdDSA on the curve Ed25519 `Ed25519`, and newer libraries send that name.
     const alg = named === 'Ed25519' ? 'EdDSA' : named
     if (typeof typ !== 'string' || typ.toLowerCase() !== 'dpop+jwt') throw refused('The proof has another typ.', 'typ')
     if (!isJwsAlg(alg)) throw refused(`The proof must be signed with ${JWS_ALGS.join(', ')}.`, 'alg')
@@ -202,7 +202,8 @@ function checkNonce({ nonce }: Readonly<Record<string, unknown>>, nonces: Nonces
 }
 
 /**
- * Normalizes a URL and removes query and fragment. `null` for a text that is not an http or https URL.
+ * Normalizes a URL and removes query and fragment. `null` for a text that is not an http or https URL, or that has a
+ * user name or password.
  * @see RFC 9449 §4.3, RFC 3986 §6.2.2
  */
 function canonicalUrl(text: string): string | null {

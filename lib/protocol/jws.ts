@@ -95,7 +95,7 @@ export function publicKeyOf(jwk: unknown, alg: JwsAlg): PublicKey | null {
 
 /**
  * False for an RSA key under 2,048 or over 4,096 bits, and for a key for which anybody can sign: OpenSSL reads RSA keys
- * with a small exponent and Ed25519 keys of small order without a complaint.
+ * with a small or even exponent or an even modulus, and Ed25519 keys of small order, without a complaint.
  */
 export function isStrong(key: PublicKey): boolean {
   const { modulusLength, publicExponent } = key.asymmetricKeyDetails ?? {}

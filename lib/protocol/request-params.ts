@@ -8,7 +8,7 @@ import { joinResources } from './resource.ts'
  * Reads the parameters of a request from its query or body. An empty parameter counts as not sent. An unknown one is
  * ignored. Refuses a parameter that is longer than its limit in bytes of UTF-8, sent twice, or not a string, unless
  * `onTooLong` or `onRepeated` handles it. A missing body has no parameters.
- * @throws OAuthError `invalid_request` naming the parameter
+ * @throws OAuthError `invalid_request` naming the parameter, or for a body that is not an object
  * @see RFC 6749 §3.1
  */
 export function readParams<Name extends string>(

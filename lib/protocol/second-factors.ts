@@ -42,7 +42,10 @@ export function twoStepOf(
   return { on: because !== null, because }
 }
 
-/** True if adding an app turns two-step sign-in on, which ends the user's other sign-ins. */
+/**
+ * True if adding an app ends the user's other sign-ins: the user has no app yet and has not turned two-step sign-in on.
+ * The option `mfa.required` makes no difference.
+ */
 export const appEndsOthers = (found: TwoStepFactors): boolean => !twoStepOf(found, false).on
 
 /**

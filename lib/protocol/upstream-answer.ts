@@ -35,7 +35,7 @@ interface ExpectedAnswer {
 /**
  * Checks that the answer belongs to the request with this state and comes from the provider that was asked. Reads
  * `error` only after both checks, because anybody can send a browser here with an `error`. Returns the `iss` of the
- * answer.
+ * answer, `null` if the answer has none.
  * @see RFC 6749 §4.1.2, §10.12; RFC 9207 §2.4
  * @throws UpstreamError `mismatch`, `denied`, `outage` or `exchange`
  */

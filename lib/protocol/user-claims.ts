@@ -65,9 +65,10 @@ const READERS: { [Name in ClaimName]?: Read } = {
 /**
  * The standard claims of these scopes, from fields of the row with the claims' own names, and always `sub`.
  * `preferred_username` is that field, or else the username. If the value is an email address, it is left out, unless
- * the client may know the email address (by default: with the scope `email`). `updated_at` is in seconds, whether the
- * row has a `Date`, an ISO 8601 string, seconds or milliseconds. Unknown and empty values, and values of a wrong type,
- * are left out.
+ * the client may know the email address (by default: with the scope `email`). With an email address, `email_verified`
+ * is always `true` or `false`, from the field `emailVerified`. `updated_at` is in seconds, whether the row has a
+ * `Date`, an ISO 8601 string, seconds or milliseconds. Other unknown and empty values, and values of a wrong type, are
+ * left out.
  * @see OpenID Connect Core 1.0 §5.1, §5.3.2, §5.4
  */
 export function standardClaims(

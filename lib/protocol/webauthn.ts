@@ -29,7 +29,7 @@ export interface NewCredential {
   backupEligible: boolean
   backedUp: boolean
   uvInitialized: boolean
-  /** The model of the authenticator, as a UUID. `null`: the authenticator does not tell its model. */
+  /** The model of the authenticator, as a UUID. `null`: the authenticator does not reveal its model. */
   aaguid: string | null
 }
 

@@ -17,7 +17,7 @@ type PackedKey = [
   expiresAt: number | null,
   lastUsedAt: number | null
 ]
-/** Leads from the digest of an API key to its user. A pointer is valid only if the user's record contains the key. */
+/** Names the user of the API key with this digest. A pointer is valid only if the user's record contains the key. */
 type Pointer = [userId: string]
 
 /**

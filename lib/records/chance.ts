@@ -3,8 +3,8 @@ import { setTimeout } from 'node:timers/promises'
 import { VERSION_LENGTH } from '../ports/record-store.ts'
 
 /**
- * Time and randomness of the transactor. No rule depends on them: versions only have to differ, waits only have to be
- * uneven, and the machine's clock is used only for calls without a time. So a host's store needs no `Clock` and no
+ * Time and randomness of the transactor. Versions only have to differ and, for one writer, to ascend. Waits only have
+ * to be uneven. The machine's clock only replaces a missing time of a call. So a host's store needs no `Clock` and no
  * `Random`.
  */
 

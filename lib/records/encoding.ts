@@ -73,7 +73,7 @@ type Found = Array<StoredRecord | null>
 
 /**
  * Commits, and sends the commit again once if its answer was lost. `null`: done; otherwise the conflicting records.
- * Rejects if the outcome is unknown: the commit may have been done.
+ * Rejects with the store's error. Also rejects if the outcome is unknown: the commit may have been done.
  */
 export async function commitSurely(
   store: RecordStore,
@@ -108,16 +108,16 @@ export async function readSurely(store: RecordStore, partition: string, keys: re
 }
 
 /**
- * Tells from the current record under the key of one write whether the first commit was done. `null`: the write puts no
- * record under the key, so the record does not tell.
+ * Decides from the current record under the key of one write whether the first commit was done. `unclear`: the record
+ * does not show it. `null`: the write puts no record under the key, so the record is no evidence.
  */
 function standingOf(
   { expect, change }: RecordWrite,
   record: StoredRecord | null
 ): 'done' | 'not done' | 'unclear' | null {
   if (typeof change !== 'object') return null
-  // A missing record tells nothing if one was expected: it expired, or another commit removed it unread, before or
-  // after the first commit.
+  // A missing record proves nothing if one was expected: the record expired, or another commit removed it unread,
+  // before or after the first commit.
   if (record === null) return expect === null ? 'not done' : 'unclear'
   const { version, lineage } = decode(record) ?? { version: '', lineage: [] }
   const writer = writerOf(change.version)

@@ -101,7 +101,7 @@ const EXPIRES_AT = 8
 const IDLE_EXPIRES_AT = 9
 const GENERATION_AT = 14
 
-/** Tells whether a stored record is a family or code that has not ended. Does not check its generation. */
+/** Returns a check: true for a record of a family or code that has not ended. It does not check the generation. */
 export const isFamilyAliveAt =
   (now: number) =>
   (record: unknown): boolean => {

@@ -181,7 +181,10 @@ export function listFamiliesOfUser(view: View, userId: string, now: number): Ref
     .sort((a, b) => b.createdAt - a.createdAt)
 }
 
-/** A code is stored as a family that has no tokens yet. It ends when the code expires. */
+/**
+ * Stores a code as a family that has no tokens yet, which ends when the code expires. Returns `false` if the session in
+ * `use` or its secret no longer works.
+ */
 export function createCode(
   view: View,
   { codeDigest, codeExpiresAt, ...code }: NewAuthorizationCode,

@@ -154,7 +154,7 @@ const assertionStore = ({ transact }: Transactor): AssertionStore => ({
     })
 })
 
-/** The device knows the device code of a request, and the user its user code. Both lead to the request's partition. */
+/** The device knows the device code of a request, and the user its user code. Each code gives the id of the request. */
 const deviceStore = ({ transact }: Transactor): DeviceStore => ({
   create: (request) =>
     transact(partitionOfName(request.id), [DEVICE_REQUEST], (view) => createDeviceRequest(view, request), {
@@ -201,7 +201,7 @@ function sessionStore({ transact, look, evicts }: Transactor, max: number): Sess
 
 /**
  * Refresh token families and authorization codes. A user has at most `max` offline families, `max` online families and
- * `max` codes that are not redeemed. A further one ends the one of its kind that was created first.
+ * `max` codes that are not redeemed. A further family or code ends the one of its kind that was created first.
  */
 function tokenStore({ transact, look, evicts }: Transactor, max: number): TokenStore {
   const index = indexKeys({ evicts })

@@ -100,7 +100,7 @@ export function transactor(store: RecordStore, options: TransactorOptions = {}):
     return records
   }
 
-  /** The records as this process remembers them. `null` if it has forgotten a record that is not likely to be new. */
+  /** The records as this process remembers them. `null` if it does not remember a record outside of `fresh`. */
   function recalled(partition: string, calls: readonly Call[]): Snapshot | null {
     const records = new Map<string, Decoded | null>()
     for (const key of keysOf(calls)) {

@@ -11,7 +11,7 @@ export interface Entry {
 }
 type EntryKind = 'code' | 'online' | 'offline' | 'session'
 
-/** All families, codes and sessions of a user, in the order of addition. An entry without its record means nothing. */
+/** All families, codes and sessions of a user, in the order of addition. An entry without its record is ignored. */
 export interface UserIndex {
   entries(): readonly Entry[]
   /** Adds the entry, or replaces the one of the same record. */
@@ -20,7 +20,7 @@ export interface UserIndex {
   drop(ended: readonly Entry[]): void
   /**
    * Keeps at most `max` entries of the kind of `kept`, including `kept`. Removes ended entries first, then the oldest
-   * by `createdAt`, and of several with the same time the one added first. `isAlive` tells whether a record is alive.
+   * by `createdAt`, and of several with the same time the one added first. `isAlive`: true for a record that is alive.
    */
   bound(kept: Entry, max: number, now: number, isAlive: (record: unknown) => boolean): void
   /** Writes the index. With `now`, removes entries that have ended by then, with their records. */

@@ -61,7 +61,7 @@ export const FACTORS = 'a'
 export const passkeyClaimKey = (claim: string): string => `q:${plainName(claim)}`
 /** All API keys of a user. */
 export const API_KEYS = 'p'
-/** Leads from the digest of an API key to its user. */
+/** The key of the record that names the user of an API key. */
 export const apiKeyPointerKey = (digest: string): string => `d:${plainName(digest)}`
 /** A request of a device. Its partition is made from its user code. */
 export const DEVICE_REQUEST = 'u'

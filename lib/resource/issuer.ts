@@ -34,7 +34,8 @@ interface IssuerDeps {
 
 export interface Issuer {
   /**
-   * The keys of this id for this algorithm; without an id, all keys for the algorithm.
+   * The keys of this id for this algorithm; without an id, all keys for the algorithm. Empty if the issuer has no such
+   * key.
    * @throws UpstreamError `outage` before the first keys are known
    */
   keysFor(header: { alg: string; kid: string | undefined }): Promise<readonly VerifyingKey[]>

@@ -43,7 +43,8 @@ interface TokenCheckOptions {
 }
 
 /**
- * Checks the access token of a request: signature, claims, DPoP proof and, if configured, introspection.
+ * Checks the access token of a request: signature, claims, DPoP proof and, if configured, introspection. Returns a 401
+ * for a request without a token.
  * @throws OAuthError if the token is refused; the error of a failed call to the issuer
  */
 function resourceTokenCheck(

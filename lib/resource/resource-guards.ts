@@ -25,7 +25,8 @@ export interface ResourceGuards {
   requireScope: (...scopes: string[]) => Hook
   /**
    * Makes a hook to follow `authenticate`: the token's user must have signed in at most `maxAge` seconds ago and with
-   * at least this `acr`. Otherwise 401 `insufficient_user_authentication`.
+   * at least this `acr`. Otherwise 401 `insufficient_user_authentication`. 403 `access_denied` for an API key or a
+   * client's own token, because a sign-in would not change it.
    * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` at the call, for a requirement that is invalid or cannot be met
    * @see RFC 9470 §3
    */

@@ -38,7 +38,7 @@ export interface SignedIn {
 /** How long the note of a kept sign-in is stored: longer than any sign-in lives. */
 const KEPT_FOR_MS = 400 * 24 * 60 * 60 * 1000
 
-/** Milliseconds since the epoch; `null` if the user store does not tell. */
+/** Milliseconds since the epoch. `null` if the user store does not know the time of the last password change. */
 export function passwordChangedAt({ passwordChangedAt: given }: User): number | null {
   if (given === undefined || given === null) return null
   return given instanceof Date ? given.getTime() : given

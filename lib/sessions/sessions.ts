@@ -62,8 +62,9 @@ export interface Sessions {
    */
   forget(sid: string): void
   /**
-   * True if a stored sign-in no longer counts: it is older than the user's password (if the user store tells its time),
-   * or it is a browser session from before the host required a second factor.
+   * True if a stored sign-in is no longer valid: it is older than the user's password (if the user store keeps the time
+   * of the change) and did not stay at the change, or it is a browser session without the second factor that the host
+   * requires now.
    */
   isOver(user: User, signIn: SignedIn): Promise<boolean>
   /** True if the user has a live family or browser session with this id, read from the stores. */

@@ -10,7 +10,7 @@ export interface AuthRequirements {
   acr?: string | undefined
 }
 
-/** The requirement that any sign-in meets. */
+/** The requirement that every sign-in meets. */
 export const ANY_SIGN_IN: StepUp = { maxAge: null, acr: null }
 
 const A_YEAR = 31_536_000
@@ -64,7 +64,7 @@ export function rolesOf(given: readonly unknown[], name: string): string[] {
   return given as string[]
 }
 
-/** Rejects a request: the host has given Fastify the function `name` as a hook, instead of calling it to make one. */
+/** Throws if the argument is a request: the host has passed the function `name` itself as a hook, not its result. */
 function refuseHook(given: unknown, name: string): void {
   if (typeof given === 'object' && given !== null && 'raw' in given && 'routeOptions' in given)
     throw badOption(name, `it makes hooks and is none itself: call it where the route is made, as ${name}(…)`)

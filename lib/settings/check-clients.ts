@@ -22,7 +22,10 @@ export interface ClientRules {
   scopes: readonly string[]
   /** The settings of the features that are on. */
   features: Settings['features']
-  /** The algorithms that can sign ID tokens. `null`: a key of any algorithm is made on request. */
+  /**
+   * The algorithms that can sign ID tokens. `null`: any algorithm is accepted, because the option `keys` does not list
+   * JWKs.
+   */
   algorithms: readonly string[] | null
   /** Ids that no client may have. */
   reserved: readonly string[]
@@ -33,8 +36,8 @@ export interface ClientRules {
 }
 
 /**
- * Ids that no client may have: the audiences of access tokens, if `typ` does not tell them from ID tokens. The audience
- * of an ID token is its client, so an API would accept it.
+ * Ids that no client may have: the audiences of access tokens, if `typ` does not distinguish the tokens from ID tokens.
+ * The audience of an ID token is its client, so an API would accept it.
  */
 export function reservedIds(
   { audience, typ }: Settings['accessToken'],

@@ -13,8 +13,8 @@ interface WellKnownPlace {
 export interface Places {
   prefix: string
   /**
-   * True if clients can send users here to sign in: pages are on, a client can use codes or may be unregistered, and
-   * there is a key set to verify ID tokens with.
+   * True if clients can send users here to sign in: pages are on, a client can use authorization codes or device codes
+   * or may be unregistered, and there is a key set to verify ID tokens with.
    */
   redirectLogin: boolean
   /** Set if the metadata is not where clients look for it. `expected`: where they look. `at`: where it is. */

@@ -94,8 +94,8 @@ function tagOf(
 
 /**
  * A fast hasher for tests. The hashes look like argon2id hashes and contain the parameters, but each is a single
- * SHA-256. NEVER use it for real passwords. `verify` resolves to `false` for real argon2 hashes. Salts are numbered,
- * not random.
+ * SHA-256. NEVER use it for real passwords. `verify` resolves to `false` for real argon2 hashes, and rejects with
+ * `TypeError` for a text of another form. Salts are numbered, not random.
  */
 export function fastHasher(): FastHasher {
   const calls = { hash: 0, verify: 0 }

@@ -18,7 +18,7 @@ import {
   subjectOf
 } from './user-fixtures.ts'
 
-/** The cases of `createWithIdentity`. `has` tells whether the store is expected to have an optional method. */
+/** The cases of `createWithIdentity`. `has`: true for an optional method that the suite expects. */
 export function identityCreationCases(define: DefineUserCase, has: (name: OptionalUserStoreMethod) => boolean): void {
   define(
     'createWithIdentity',

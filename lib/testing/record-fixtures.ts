@@ -34,7 +34,7 @@ export const put = (key: string, expect: string | null, value: unknown = key, ch
 })
 export const remove = (key: string, expect: string | null): RecordWrite => ({ key, expect, change: 'delete' })
 export const keep = (key: string, expect: string | null): RecordWrite => ({ key, expect, change: 'keep' })
-/** The stored record after that write. */
+/** The record that the store has after this write. */
 export const storedBy = ({ change: { value, version } }: ReturnType<typeof put>): StoredRecord => ({ value, version })
 
 /** Makes a case of the suite from a name and a check. */
@@ -59,8 +59,8 @@ export function withShorthands({ store, others = [], expiresByItself = false }: 
 }
 
 /**
- * Wraps the store and removes fields from its answers that the port does not name, because a store may leave more
- * there.
+ * Wraps the store and removes fields from its answers that the port does not name, because a store may return
+ * additional fields.
  */
 function bare(store: RecordStore): RecordStore {
   const recordsOf = (found: ReadonlyArray<StoredRecord | null>): Array<StoredRecord | null> =>

@@ -18,7 +18,7 @@ import {
 /** The email address of a user. A store may have no column `email` if the username is the address. */
 const addressIn = (user: User | null): string | null | undefined => user?.email ?? user?.username
 
-/** The cases of `update`. `has` tells whether the store is expected to have an optional method. */
+/** The cases of `update`. `has`: true for an optional method that the suite expects. */
 export function userChangeCases(define: DefineUserCase, has: (name: OptionalUserStoreMethod) => boolean): void {
   define(
     'update',

@@ -40,7 +40,7 @@ async function walk(
 
 const idsOf = (users: readonly User[]): string[] => users.map(({ id }) => id).toSorted((a, b) => (a < b ? -1 : 1))
 
-/** The cases of `list` and `setDisabled`. `has` tells whether the store is expected to have an optional method. */
+/** The cases of `list` and `setDisabled`. `has`: true for an optional method that the suite expects. */
 export function userListCases(define: DefineUserCase, has: (name: OptionalUserStoreMethod) => boolean): void {
   define('list', 'has every user once in pages of any size, the newest first', async (subject) => {
     deepEqual(await walk(subject, { limit: 10 }), [])

@@ -24,7 +24,7 @@ function saidBut(user: User | null): Record<string, unknown> {
   return said
 }
 
-/** The cases of `remove`. `has` tells whether the store is expected to have an optional method. */
+/** The cases of `remove`. `has`: true for an optional method that the suite expects. */
 export function userRemovalCases(define: DefineUserCase, has: (name: OptionalUserStoreMethod) => boolean): void {
   define(
     'remove',

@@ -59,7 +59,7 @@ export interface AccessTokens {
   /**
    * Verifies the Bearer token of an `Authorization` header. Nearly every request comes this way: a header that was
    * verified before is found by its text without parsing, and a token that this process made needs no signature check.
-   * Returns common refusals, because throwing costs as much as the rest: no token, a token that is bound to a key, and
+   * Returns common refusals, because a throw costs as much as the call: no token, a token that is bound to a key, and
    * a cached token that has expired or was revoked.
    * @param reader the audience that the token must have
    * @throws OAuthError any other refusal
@@ -98,7 +98,7 @@ export function accessTokens(
 
   function seen(credential: string, reader: Reader): AccessTokenClaims | OAuthError | undefined {
     const verified = cache.get(credential)
-    // The key has left the ring, or the token is for another audience: verify again, which refuses the token.
+    // Verifies again if the token is not cached, its key has left the ring, or it was verified for another audience.
     if (verified === undefined || ring.find(verified.key.kid) !== verified.key) return undefined
     if (reader !== 'any' && verified.resource !== (reader?.resource ?? null)) return undefined
     if (clock.now() >= verified.exp * 1000) return invalidToken('The token has expired.', 'exp')

@@ -43,7 +43,7 @@ export function allowedScopes(client: Pick<Client, 'scopes'> | null, offered: re
 
 /**
  * Decides which data of a user a client may learn. The authorization endpoint and its consent page, ID tokens,
- * userinfo, access tokens and introspection all ask here, so that they agree. `offered` is the option `scopes`.
+ * userinfo, access tokens and introspection all use this function, so that they agree. `offered`: the option `scopes`.
  * @see OpenID Connect Core 1.0 §5.4, §5.5, §16.2
  */
 export function disclosureOf({ client, scopes: granted }: DisclosureSubject, offered: readonly string[]): Disclosure {

@@ -39,11 +39,12 @@ export interface IdTokens {
   mint(subject: IdTokenSubject): Promise<string>
   /**
    * Reads an ID token of this service, also an expired one. `null` for any other.
+   * @throws OAuthError `temporarily_unavailable` if its key is unknown and the key store is unreachable
    * @see OpenID Connect Core 1.0 §3.1.2.2
    */
   readHint(token: string): Promise<IdTokenHint | null>
   /**
-   * Makes the token that tells a client of a sign-out.
+   * Makes the token that notifies a client of a sign-out.
    * @see OpenID Connect Back-Channel Logout 1.0 §2.4
    */
   mintLogoutToken(of: { client: Client; userId: string; sid: string }): Promise<string>

@@ -58,7 +58,7 @@ function givenToBcrypt(of: BcryptHash['of'], password: string, pepper: string): 
 /** Loads the package. It is optional, because most hosts have no bcrypt hashes. */
 const bcryptPackage = async () => await import('@node-rs/bcrypt')
 
-/** Tells whether `@node-rs/bcrypt` is installed. Without it, a sign-in of a user with a bcrypt hash is answered 503. */
+/** True if `@node-rs/bcrypt` can be loaded. Without it, a sign-in of a user with a bcrypt hash is answered 503. */
 export const hasBcrypt = async (): Promise<boolean> =>
   await bcryptPackage().then(
     () => true,

@@ -3,7 +3,7 @@ import type { Clock } from '../../ports/clock.ts'
 
 /** Number of shared counters of a rule. Further keys use them if the rule is full and all its keys are blocked. */
 const COARSE_BUCKETS = 1024
-/** The number of blocked keys of a full rule that each attempt checks for expiry. */
+/** The maximum number of blocked keys that an attempt on a new key checks for expiry. Only for a full rule. */
 const LOOK_AT_BLOCKED = 8
 
 /** The allowed attempts of one key, oldest first, and the links of its rule's list `open` or `blocked`. */

@@ -3,7 +3,7 @@ import { IdentityTakenError, UsernameTakenError } from '../../errors.ts'
 import type { Identity, LinkedIdentity, NewUser, User, UserPatch, UserStore } from '../../ports/user-store.ts'
 import { MOST_WITH_ONE_EMAIL } from '../../protocol/bounds.ts'
 
-/** Fields that `update` never changes. */
+/** Fields of a patch that `update` ignores. */
 const NOT_PATCHED = new Set(['id', 'passwordHash', 'passwordChangedAt', 'createdAt', 'version', '__proto__'])
 
 /** Fields with a time. SQL stores keep a `Date` here as milliseconds. */

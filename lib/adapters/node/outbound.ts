@@ -76,7 +76,7 @@ export async function distanceOfHost(url: string): Promise<Distance> {
   })
 }
 
-/** Resolves a name, and returns only addresses that are at least as far away as `bound`. */
+/** Resolves a name to the addresses that are at least as far away as `bound`. Fails with `TOO_NEAR` if none is. */
 function lookupFrom(bound: Distance): LookupFunction {
   return (hostname, options, callback) => {
     dns.lookup(hostname, { ...options, all: true }, (error, found) => {
@@ -203,8 +203,8 @@ function listenForErrors(socket: Socket): void {
 function ignore(): void {}
 
 /**
- * Returns only the code of a network error, which Node.js or OpenSSL made. The message may quote what the other server
- * sent, such as the names in its certificate.
+ * Returns only the code of a network error, which Node.js or OpenSSL made. `NO_CONNECTION` if the error has no such
+ * code. The message may quote what the other server sent, such as the names in its certificate.
  */
 function codeOf(error: Error): string {
   return 'code' in error && typeof error.code === 'string' && CODE.test(error.code) ? error.code : 'NO_CONNECTION'

@@ -29,10 +29,10 @@ const SLICE = 500
 const TRIAL_MS = 60_000
 
 /**
- * Records in a table of PostgreSQL (12 or newer): any number of instances, durable. Every operation is one statement.
- * All reads of a single record in one turn of the event loop share a statement, and so do all replacements. If a commit
- * of a single record finds another version, a second statement reads the record. The first cannot return it, because
- * the snapshot of a statement is older than a row that it waited for.
+ * Records in a table of PostgreSQL (12 or newer): any number of instances, durable. A read or commit is one statement.
+ * Up to 64 reads of a single record in one turn of the event loop share a statement, and so do up to 64 replacements.
+ * If the replacement, removal or comparison of a single record finds another version, a second statement reads the
+ * record. The first cannot return it, because the snapshot of a statement is older than a row that it waited for.
  */
 export function postgresRecords(
   db: PostgresDatabase,
@@ -121,10 +121,10 @@ export interface PostgresStateOptions {
  * `Pool` of `pg`, or PGlite. Every statement is a transaction, so transaction pooling (PgBouncer) works. The isolation
  * level must be READ COMMITTED, the default. A statement may serve several requests, so `db` must not choose a database
  * by the request. Versioned migrations make the table, by `prepare` or at the first use. Any number of instances may
- * run them at once. On an outage, rejects with an error whose `code` is the SQLSTATE, if there is one. The error
- * contains no value of a row or parameter. Limit the time of an operation in the pool (`connectionTimeoutMillis`,
- * `query_timeout`). Give a `Pool` a listener for `error`, because without one Node.js ends the process when an idle
- * connection is cut.
+ * run them at once. On an outage, rejects with an error whose `code` is the SQLSTATE or the system's error code, if
+ * there is one. The error contains no value of a row or parameter. Limit the time of an operation in the pool
+ * (`connectionTimeoutMillis`, `query_timeout`). Give a `Pool` a listener for `error`, because without one Node.js ends
+ * the process when an idle connection is cut.
  */
 export function postgresState(
   db: PostgresDatabase,
@@ -151,8 +151,9 @@ export interface PostgresFactorStoreOptions {
  * params)`: a `Pool` of `pg`, or PGlite. The state and the users may use the same `db`. Every statement is a
  * transaction, and may serve several requests, so `db` must not choose a database by the request. The isolation level
  * must be READ COMMITTED, the default. Versioned migrations make the table, by `prepare` or at the first use. On an
- * outage, rejects with an error whose `code` is the SQLSTATE, if there is one, and which contains no value of a row or
- * parameter. Rejects with `TypeError` for a user id that PostgreSQL cannot store (a NUL or a lone surrogate).
+ * outage, rejects with an error whose `code` is the SQLSTATE or the system's error code, if there is one. The error
+ * contains no value of a row or parameter. Rejects with `TypeError` for a user id that PostgreSQL cannot store (a NUL
+ * or a lone surrogate).
  */
 export function postgresFactorStore(
   db: PostgresDatabase,

@@ -55,9 +55,9 @@ function jsonOf(fields: object): string {
 /**
  * Users in PostgreSQL (12 or newer): any number of instances, durable. `db` is anything with `query(text, params)`: a
  * `Pool` of `pg`, or PGlite. Versioned migrations make the table, by `prepare` or at the first use. Fields without a
- * column are kept as `jsonb`. On an outage, rejects with an error whose `code` is the SQLSTATE, if there is one, and
- * which contains no value of a row or parameter. Writes reject with `TypeError` for a string with a NUL or a lone
- * surrogate.
+ * column are kept as `jsonb`. On an outage, rejects with an error whose `code` is the SQLSTATE or the system's error
+ * code, if there is one. The error contains no value of a row or parameter. Writes reject with `TypeError` for a string
+ * with a NUL or a lone surrogate.
  */
 export function postgresUserStore(
   db: PostgresDatabase,

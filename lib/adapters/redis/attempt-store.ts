@@ -64,7 +64,7 @@ export interface RedisAttemptStore extends AttemptStore {
    * on an outage.
    */
   prepare(): Promise<void>
-  /** The `maxmemory-policy` by which the server may evict counters. `null` if it evicts nothing or does not tell. */
+  /** The `maxmemory-policy` by which the server may evict counters. `null`: it evicts nothing or reports no policy. */
   evictionPolicy(): Promise<string | null>
 }
 

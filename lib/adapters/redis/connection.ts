@@ -38,14 +38,14 @@ export interface RedisConnection {
    * Runs a script with its keys and `ARGV`, at most once, and resolves to its reply. A key needs a hash tag, because a
    * script may derive further keys from it, which get its slot and the `keyPrefix` of the client. Scripts of one turn
    * of the event loop go to the server in one write, in a Cluster one for each slot. Each script is atomic and fails
-   * alone. Rejects if a trip to the server has no reply within `timeoutMs`, and at once if the client is not connected.
-   * The first call may take three trips: to connect, to name a script that the server does not know, and to send its
-   * text. A rejected script may have run nevertheless, or may run when a server that hung goes on. It is not sent
-   * again. The error contains no keys and no arguments.
+   * alone. Rejects if a trip to the server has no reply within `timeoutMs`, and at once if the client is not connected
+   * or the server has left an earlier call unanswered. The first call may take three trips: to connect, to name a
+   * script that the server does not know, and to send its text. A rejected script may have run nevertheless, or may run
+   * when a server that hung goes on. It is not sent again. The error contains no keys and no arguments.
    */
   run(script: Script, keys: string | readonly string[], args: ReadonlyArray<string | number>): Promise<unknown>
   /**
-   * Milliseconds since the epoch, by the clock of the server: in a Cluster, of the one that has the key. Rejects as
+   * Milliseconds since the epoch, by the clock of the server: in a Cluster, of the node that has the key. Rejects as
    * `run` does.
    */
   time(key: string): Promise<number>
@@ -137,7 +137,7 @@ export function redisConnection(
     return whenReady
   }
 
-  /** The error of a new call if nothing can be sent now. */
+  /** Makes the error of a new call if nothing can be sent now. `null`: calls can be sent. */
   function refused(): (() => Error) | null {
     if (!CONNECTED_OR_SOON.includes(client.status)) return notConnected
     // Replies come in order. A command sent behind a hanging one would still run, unwanted, when the server goes on.
@@ -215,7 +215,7 @@ export function redisConnection(
     let steps = 0
     const expire = (expired: number): void => {
       if (expired !== trip || !sent.has(broken)) return
-      // Not in a Cluster, where one node may hang while the others answer.
+      // Holds back no new calls in a Cluster, because one node may hang while the others answer.
       if (!client.isCluster && client.status === 'ready') askAgainAt = performance.now() + ASK_AGAIN_MS
       giveUp(() => tooLate(timeoutMs))
     }
@@ -238,7 +238,7 @@ export function redisConnection(
         rejectAll(calls, () => (texts.areWiped() ? brokenConnection() : withoutArguments(error)))
       })
       .finally(() => {
-        // Also after a late reply, because it shows that the server answers again.
+        // Lets new calls through, also after a late reply, because the reply shows that the server answers again.
         askAgainAt = 0
         finish()
       })

@@ -127,18 +127,21 @@ export interface RedisState extends State {
   claimFor(issuer: string): Promise<string>
   /**
    * The `maxmemory-policy` under which the server may evict records, and so sign users out. `null` if it evicts
-   * nothing, or does not tell. An outage rejects.
+   * nothing, or reports no policy. An outage rejects.
    */
   evictionPolicy(): Promise<string | null>
-  /** True if the server writes each change to its append-only file. An outage rejects. */
+  /**
+   * True if the server writes each change to its append-only file. False also if the user of the connection may not run
+   * `INFO`. An outage rejects.
+   */
   isAppendOnly(): Promise<boolean>
 }
 
 /**
  * State in Redis 6.2 or later, or Valkey: any number of instances. `client` is a `Redis` or a `Cluster` of ioredis,
  * which the host closes. Every operation is a script that reads records, or compares and writes them. The scripts of
- * one turn of the event loop share one round trip, which rejects after 250 ms without an answer. The records of a user
- * lie in one hash slot. A key contains only digests of data of a user or a client.
+ * one turn of the event loop share one round trip (in a Cluster one for each slot), which rejects after 250 ms without
+ * an answer. The records of a user lie in one hash slot. A key contains only digests of data of a user or a client.
  */
 export function redisState(
   client: RedisClient,
@@ -166,8 +169,8 @@ export interface RedisFactorStoreOptions {
 
 export interface RedisFactorStore extends Required<FactorStore> {
   /**
-   * True if the server writes each change to its append-only file. Without this file, a crash of the server loses the
-   * additions of the last minutes. An outage rejects.
+   * True if the server writes each change to its append-only file. False also if the user of the connection may not run
+   * `INFO`. Without this file, a crash of the server loses the additions of the last minutes. An outage rejects.
    */
   isAppendOnly(): Promise<boolean>
 }
@@ -220,7 +223,7 @@ export function redisApiKeyStore(
   }
 }
 
-/** Makes a check that throws a `StartError` if the server may evict these records, or does not tell its policy. */
+/** Makes a check that throws a `StartError` if the server may evict these records, or does not report its policy. */
 const noEviction =
   (what: string, records: string, harm: string) =>
   (fieldOf: (name: string) => string | undefined): void => {

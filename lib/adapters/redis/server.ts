@@ -51,7 +51,8 @@ export async function requireFitServer(
 }
 
 /**
- * The `maxmemory-policy` by which the server of this key may evict keys. `null` if it evicts nothing or does not tell.
+ * The `maxmemory-policy` by which the server of this key may evict keys. `null` if it evicts nothing or reports no
+ * policy.
  */
 export async function evictionPolicyOf(connection: RedisConnection, key: string): Promise<string | null> {
   const fieldOf = await lookAt(connection, key)
@@ -59,7 +60,7 @@ export async function evictionPolicyOf(connection: RedisConnection, key: string)
   return policy === undefined || policy === 'noeviction' || fieldOf('maxmemory') === '0' ? null : policy
 }
 
-/** True if the server of this key writes each change to its append-only file. */
+/** True if the server of this key writes each change to its append-only file. False also if `INFO` is forbidden. */
 export const isAppendOnly = async (connection: RedisConnection, key: string): Promise<boolean> =>
   (await lookAt(connection, key))('aof_enabled') === '1'
 
@@ -111,7 +112,8 @@ interface Trial {
 
 /**
  * Runs `work` and tries each command, all in one trip.
- * @throws StartError that names the missing rights of the connection's user; an outage rejects with another error
+ * @throws StartError for missing rights of the connection's user, and for another permanent refusal of the server. The
+ * `StartError` of `work` passes unchanged. An outage rejects with another error
  */
 export async function requireRights(
   { run }: RedisConnection,

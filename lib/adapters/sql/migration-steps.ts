@@ -24,7 +24,10 @@ export interface Migrated {
    * operator must fix the cause.
    */
   prepare(): Promise<void>
-  /** The migrations that `prepare` would make. Changes nothing. */
+  /**
+   * The migrations that `prepare` would make. Changes nothing. Rejects with `StartError` if the tables come from a
+   * newer release and this release cannot use them.
+   */
   pending(): Promise<string[]>
 }
 

@@ -84,8 +84,8 @@ export function versionOf(expectedVersion: number | string): number | null {
 }
 
 /**
- * `null` if absent. Throws `TypeError` for a value of another type, because reading it as `false` would let a disabled
- * user in.
+ * `null` for `undefined`. Throws `TypeError` for any other value that is no boolean, because reading it as `false`
+ * would let a disabled user in.
  */
 export function booleanOf(value: unknown, name: string): boolean | null {
   if (value === undefined) return null

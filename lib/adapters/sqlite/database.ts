@@ -145,7 +145,10 @@ const LONGEST_PAUSE_MS = 25
 /** SQLite error codes for temporary conditions, as opposed to a wrong statement. */
 const CODES = { SQLITE_BUSY: 5, SQLITE_READONLY: 8, SQLITE_FULL: 13 }
 
-/** Finds the code of a temporary condition. Drivers add a reason in the higher bits or at the end of the name. */
+/**
+ * Finds the code of a temporary condition. `undefined` for any other error. Drivers add a reason in the higher bits or
+ * at the end of the name.
+ */
 export function codeOf(error: unknown): keyof typeof CODES | undefined {
   if (!(error instanceof Error)) return undefined
   const { code, errcode } = error as { code?: unknown; errcode?: unknown }

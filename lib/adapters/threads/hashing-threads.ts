@@ -29,7 +29,7 @@ interface HashingThreads<Call> {
   /**
    * Runs one call in an idle thread. If all threads are busy, the calls wait in their order.
    *
-   * @throws HashingThreadError if the thread ended, otherwise the error of the engine
+   * @throws HashingThreadError if the thread ended, otherwise the error of the engine or of starting a thread
    */
   run(call: Call): Promise<unknown>
 }

@@ -21,10 +21,11 @@ interface KeySet extends ReturnType<typeof kept<{ keys: readonly unknown[]; at: 
 }
 
 /**
- * Makes a function that returns all keys of a client. A `kid` that is not among the keys makes it fetch them again, at
- * most once a minute. The `jwksUri` of a third-party client must not have an address that is nearer than this service's
- * own.
- * @throws OAuthError `temporarily_unavailable` if the keys at the address cannot be read
+ * Makes a function that returns all keys of a client. For a `kid` that is not among the keys of the `jwksUri`, the
+ * function fetches the keys again, at most once a minute. The `jwksUri` of a third-party client must not have an
+ * address that is nearer than this service's own.
+ * @throws OAuthError `temporarily_unavailable` if the keys at the address cannot be read, and no keys that were fetched
+ * in the last 24 hours are cached
  */
 export function createClientKeys({
   outbound,

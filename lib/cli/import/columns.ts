@@ -10,7 +10,7 @@ export class BadRow extends Error {}
 
 const IDS = ['id', 'user_id', 'localId', 'pk', 'ID', 'Id']
 
-/** Finds the id of a row that can't be imported, so that the report can name the row. */
+/** Finds the id of a row that can't be imported, so that the report can name the row. `undefined`: the row has none. */
 export function idIn(row: Columns): string | undefined {
   const id = IDS.map((name) => row[name]).find((value) => !isNone(value))
   return typeof id === 'string' || typeof id === 'number' ? String(id) : undefined
@@ -78,8 +78,8 @@ export function knownTime(row: Columns, name: string): number | undefined {
 }
 
 /**
- * True if the column has the end of a ban and this time has not passed. .NET ends a ban with a time before 1970. A time
- * that can't be parsed, such as `infinity`, is a ban without an end.
+ * True if the column has the end of a ban and this time has not passed. .NET lifts a ban by setting its end to a time
+ * before 1970. A time that can't be parsed, such as `infinity`, is a ban without an end.
  */
 export const isBarred = (row: Columns, name: string, now: number): boolean =>
   !isNoTime(row[name]) && (timeOf(row[name]) ?? Infinity) > now

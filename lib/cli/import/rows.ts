@@ -57,7 +57,7 @@ export async function* jsonElements(
 /** A row, or the reason why the row can't be read. `row`: its line number, or its position in the list, from 1. */
 export type FileRow = { row: number; columns: Columns } | { row: number; problem: string }
 
-/** The decoder writes this for bytes that are no UTF-8. */
+/** The character that the decoder writes for bytes that are no UTF-8. */
 const NO_UTF8 = '\ufffd'
 
 function parsed(row: number, source: string): FileRow {
@@ -107,7 +107,7 @@ async function* jsonList(chunks: AsyncIterable<string>, member: string | undefin
   }
 }
 
-/** Returns `null` for the words that MySQL and PostgreSQL write for it, because CSV has no `null`. */
+/** Returns `null` for the words that MySQL and PostgreSQL write for `NULL`, because CSV has no such value. */
 const valueOf = (field: string): string | null => (field === 'NULL' || field === '\\N' ? null : field)
 
 async function* csvRows(chunks: AsyncIterable<string>): AsyncGenerator<FileRow> {
@@ -143,7 +143,7 @@ async function beginningOf(path: string): Promise<{ first: string; isWhole: bool
   return { first, isWhole: true }
 }
 
-/** Tells one JSON object with a list of all users (true) from a line with the object of a single user (false). */
+/** True if the file is one JSON object with a list of all users. False if its first line is an object of one user. */
 function isDocument({ first, isWhole }: { first: string; isWhole: boolean }, member: string): boolean {
   if (!isWhole || first === '' || first.trim() === '{') return true
   try {

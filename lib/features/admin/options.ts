@@ -54,7 +54,7 @@ const ADMIN = {
   allow: required(option<AllowFunction>(aFunction)),
   /**
    * `(user) => boolean`: true for a user on whom only administrators with the scope `authority:protected` may act. If
-   * the function fails, the user is protected.
+   * the function fails or returns no boolean, the user is protected.
    */
   isProtected: option<ProtectFunction>({
     ...aFunction,

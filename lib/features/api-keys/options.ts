@@ -18,7 +18,7 @@ import {
 
 const STORE_TAKES = 'an ApiKeyStore, such as memoryApiKeyStore(), sqliteApiKeyStore(db) or postgresApiKeyStore(db)'
 const aFunction = Type.Function([], Type.Unknown(), { takes: 'a function' })
-/** Tells a store from an object of options: only a store has the method `find`. */
+/** Distinguishes a store from an object of options: only a store has the method `find`. */
 const STORE: TSchema = Type.Object({ find: aFunction }, { takes: STORE_TAKES })
 
 /** The maximum lifetime of a key: 100 years of 365 days. */

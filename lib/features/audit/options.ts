@@ -4,7 +4,7 @@ import { filled, type Given, integer, oneOf, option, required, section } from '.
 
 const LOG_TAKES = 'an AuditLog, such as memoryAudit(), sqliteAudit(db) or postgresAudit(pool)'
 const aFunction = Type.Function([], Type.Unknown(), { takes: 'a function' })
-/** Tells a log from an object of options: only a log has the method `append`. */
+/** Distinguishes a log from an object of options: only a log has the method `append`. */
 const LOG: TSchema = Type.Object({ append: aFunction }, { takes: LOG_TAKES })
 
 const AUDIT = {

@@ -213,9 +213,9 @@ const KEPT_MS = 1000
 const PAGE_WAIT_MS = 500
 
 /**
- * Makes `enabled` and `shown`, which tell whether a connection is on: by its option, or by the host's function, called
- * at most once a second. If the function fails, the connection is off. `shown` is for pages, which can't wait long for
- * the function.
+ * Makes `enabled` and `shown`, which resolve to true if a connection is on: by its option, or by the host's function,
+ * called at most once a second. If the function fails, the connection is off. `shown` is for pages, which can't wait
+ * long for the function.
  */
 function connectionSwitch(
   { id, enabled }: Pick<ConnectionSettings, 'id' | 'enabled'>,

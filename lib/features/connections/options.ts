@@ -97,7 +97,7 @@ export interface AccountLink {
   id: string
   /** The name of the connection, or its id if the connection no longer exists. */
   name: string
-  /** The email address that the provider last reported as verified. */
+  /** The email address that the provider last reported as verified. `null`: none. */
   email: string | null
   /** Milliseconds since the epoch, like `lastUsedAt`. */
   linkedAt: number
@@ -124,8 +124,8 @@ export interface ConnectModels {
   connect_finish: FormModel & { name: string; email: string | null; fields: ProfileField[]; loginUrl: string }
   /**
    * A button `link` has the id of the link to remove. The form has `current_password` if `askPassword` is true.
-   * `signInUrl`: a user without a password, or with a second factor, signs in again there first. `ways`: posting an
-   * empty form to a `url` begins to link another account.
+   * `signInUrl`: a user without a password, or with a second factor, signs in again there first. `null`: no sign-in is
+   * needed. `ways`: posting an empty form to a `url` begins to link another account.
    */
   account_connections: AccountModel & {
     links: AccountLink[]

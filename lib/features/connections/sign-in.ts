@@ -77,8 +77,8 @@ export async function federatedSignIn(
 }
 
 /**
- * Tells the host of a completed sign-in. No reply waits for it. An error of the host's function is logged without the
- * tokens that it got.
+ * Calls the host's `onSignIn`, if there is one, after a completed sign-in. No reply waits for the function. An error of
+ * the function is logged without the tokens that it got.
  */
 export function tellHost(
   { id, onSignIn }: Pick<Connection, 'id' | 'onSignIn'>,

@@ -69,7 +69,7 @@ export class OtherPersonError extends UpstreamError {
   }
 }
 
-/** Maximum number of decisions, because a parallel request may take the name or the identity first. */
+/** Maximum number of tries. Another try follows if a parallel request has taken the name or the identity first. */
 const ATTEMPTS = 4
 
 /**

@@ -21,7 +21,7 @@ export const deviceSettings = (given: DeviceGrantOptions) => filled(DEVICE_GRANT
 export const DEVICE_OPTIONS = {
   /**
    * The device grant (RFC 8628), for clients that list `urn:ietf:params:oauth:grant-type:device_code`: a person enters
-   * a short code on a page and allows the access. Requires `pages`. The guide on the device grant tells what to watch.
+   * a short code on a page and allows the access. Requires `pages`. See the guide on the device grant.
    */
   deviceGrant: option<boolean | DeviceGrantOptions>(
     Type.Union([Type.Boolean(), section(DEVICE_GRANT, { takes: '{ expiresIn, interval, path }' })], {
@@ -38,7 +38,7 @@ export interface DeviceModels {
   /**
    * If `request` is `null`, the form has the field `user_code`. Otherwise the form has two submit buttons `decision`
    * with the values `allow` and `deny`, and `user_code` in a hidden field. `username`: the signed-in person, or `null`.
-   * `otherUrl`: the sign-in page for another account.
+   * `otherUrl`: the sign-in page for another account. `null` if nobody is signed in, or if `request` is set.
    */
   device: FormModel & {
     userCode: string

@@ -71,8 +71,8 @@ export async function sendSignInCode(
 }
 
 /**
- * Returns the email address that gets the code for this name. The code is bound to this address, so it stops working if
- * the account changes its address.
+ * Returns the email address that gets the code for this name, or `''` if the user has none. The code is bound to this
+ * address, so it stops working if the account changes its address.
  */
 export const mailboxOf = (name: string, user: User | null): string => (user === null ? name : addressOf(user))
 

@@ -23,7 +23,7 @@ interface SecondFactor {
   found: UserFactors
   given: GivenFactor
   locale: string | undefined
-  /** True if the user has given a second factor in this browser before. */
+  /** True if the user has given a second factor in this browser since their password and factors last changed. */
   isKnown: boolean
 }
 
@@ -81,7 +81,7 @@ interface StepUp {
   given: GivenFactor
   clientId: string | null
   locale: string | undefined
-  /** True if the user has given a second factor in this browser before. */
+  /** True if the user has given a second factor in this browser since their password and factors last changed. */
   isKnown: boolean
 }
 

@@ -194,7 +194,7 @@ export async function markedExempt(
   return methods.map((proof) => (isExempt ? { ...proof, exempt: true } : proof))
 }
 
-/** Tells if the sign-ins of the account take a second step, and why. An outage of the host's hook rejects. */
+/** Returns whether sign-ins of the account take a second step, and why. An outage of the host's hook rejects. */
 export async function twoStepNow(
   user: User,
   found: UserFactors,

@@ -25,7 +25,7 @@ const UNOPENED =
   'The key of an authenticator app does not open: it was sealed under another issuer, or under a secret that is not ' +
   'among those of the option secret.'
 
-/** The apps whose codes work in this browser. Wrong codes from unknown browsers disable an app only in these. */
+/** The apps whose codes work in this browser. A disabled app still works in known browsers. */
 export function appsFor(apps: readonly TotpFactor[], isKnown: boolean): TotpFactor[] {
   return apps.filter(({ disabled }) => isKnown || !disabled)
 }

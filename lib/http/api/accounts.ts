@@ -17,7 +17,7 @@ import { Empty, Message, OneTimeTokenValue, Password, Username } from '../edge/s
 /** The answer is the same whether the account exists or not. */
 const ACCEPTED = { message: 'If the address is one we know, a message is on its way.' }
 /**
- * The answer is the same whether the address is new or not. Only the message to that address tells whether an account
+ * The answer is the same whether the address is new or not. Only the message to that address reveals whether an account
  * exists.
  */
 const REGISTERED = { message: 'A message is on its way to this address. Follow the link in it to continue.' }

@@ -28,8 +28,8 @@ const answers = {
 }
 
 /**
- * `/auth/session`: the browser session for scripts of the host's own pages, which never see a token. `GET` tells who is
- * signed in, `POST` also counts as a use of the session, `DELETE` signs out.
+ * `/auth/session`: the browser session for scripts of the host's own pages, which never see a token. `GET` returns the
+ * signed-in user, or 401 if there is none. `POST` also counts as a use of the session. `DELETE` signs out.
  */
 export function browserSession({
   authorize: { accounts, browserSessions, claims },

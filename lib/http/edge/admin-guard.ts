@@ -48,7 +48,10 @@ const callers = callerFact<AdminCaller>()
 /** The caller that `adminGuard` let in. */
 export const adminOf = callers.of
 
-/** Lets in an administrator or a machine client with this scope. Each request counts under the rule `admin`. */
+/**
+ * Lets in an administrator or a machine client with this scope. Each request with a valid token of one of them counts
+ * under the rule `admin`, even if the scope is missing.
+ */
 export const adminGuard = (scope: AdminScope, deps: GuardDeps): Guard => ({
   onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
     callers.set(request, await guarded(async () => await adminCaller(scope, [request, reply], deps)))

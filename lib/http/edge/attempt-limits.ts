@@ -31,9 +31,9 @@ export interface AttemptCheck {
   /** The normalized username of the recipient of a message. The rule then also counts per recipient. */
   recipient?: string
   /**
-   * Counts the attempt in separate counters under this `name`, not in those of the rule. `together`: the maximum of all
-   * callers together. `ofAddress`: the maximum of one address, as a multiple of the rule's `max`. 0 means no limit per
-   * address.
+   * Counts the attempt in separate counters under this `name` instead of the rule's counter for the address. The rule's
+   * counter for `userId` still counts. `together`: the maximum of all callers together. `ofAddress`: the maximum of one
+   * address, as a multiple of the rule's `max`. 0 means no limit per address.
    */
   apart?: { name: string; together: number; ofAddress: number }
   /**

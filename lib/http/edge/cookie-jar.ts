@@ -148,8 +148,8 @@ export function cookieJar({ issuer, prefix, takesAnswers = false }: CookieOwner)
       .toSorted((a, b) => (a.value < b.value ? -1 : 1))
 
   /**
-   * Chooses the cookies to clear (`gone`) so that `cookies` fit, and tells whether they fit then. Never clears a cookie
-   * that the reply sets.
+   * Chooses the cookies to clear (`gone`) so that `cookies` fit, and returns whether they then fit (`fits`). Never
+   * clears a cookie that the reply sets.
    */
   function roomFor(
     reply: FastifyReply,

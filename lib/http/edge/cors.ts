@@ -38,7 +38,10 @@ type AllowsOrigin = (request: FastifyRequest, origin: string) => boolean | Promi
 type Apply = (request: FastifyRequest, reply: FastifyReply, methods: ReadonlySet<string>) => void | Promise<void>
 
 const PREFLIGHT_MAX_AGE_SECONDS = 600
-/** Headers that scripts could not read otherwise: the reason of a refusal, and the time of the next try. */
+/**
+ * Headers that scripts could not read otherwise: the reason of a refusal, the DPoP nonce, and the state of the rate
+ * limit.
+ */
 const EXPOSED_HEADERS =
   'WWW-Authenticate, DPoP-Nonce, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset'
 /**

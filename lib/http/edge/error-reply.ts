@@ -188,7 +188,7 @@ const CONTENT_MESSAGES: Record<number, string> = {
  */
 export class LimitedError extends OAuthError {
   readonly body: unknown
-  /** True if `body` is the host's own. Pages then send `body` too. */
+  /** True if `body` is the host's own. Page routes then send `body` instead of an error page. */
   readonly custom: boolean
 
   constructor(info: LimitInfo, custom?: { body: unknown; statusCode: number; contentType?: string }) {
@@ -227,8 +227,8 @@ export function refusalReports(to: { clock: Pick<Clock, 'monotonic'>; log: Log }
 }
 
 /**
- * Sets the `x-ratelimit-*` headers for the first rule but `account`, because the count of that rule would tell who has
- * an account.
+ * Sets the `x-ratelimit-*` headers for the first rule but `account`, because the count of that rule would reveal who
+ * has an account.
  */
 export function showStanding(reply: FastifyReply, standings: readonly AttemptStanding[]): void {
   const shown = standings.find(({ rule }) => rule !== 'account')

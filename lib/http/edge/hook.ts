@@ -133,7 +133,7 @@ function refusalOf(error: unknown): OAuthError {
   return error instanceof OAuthError ? error : serviceError(error)
 }
 
-/** Requests that a guard has let in without a token. */
+/** Requests that a guard has let in without a token or an API key. */
 const anonymous = new WeakSet<FastifyRequest>()
 
 /** The methods of API keys that a guard needs. */

@@ -119,8 +119,8 @@ export async function attemptDevice(
 }
 
 /**
- * True if a browser sent the request. Every current browser sends this header, and no script in a page can set it. @see
- * https://www.w3.org/TR/fetch-metadata/
+ * True if the request seems to come from a browser. Current browsers send this header to https: and loopback URLs, and
+ * no script in a page can set it. Another program can send it too. @see https://www.w3.org/TR/fetch-metadata/
  */
 function isFromBrowser(request: Pick<FastifyRequest, 'headers'>): boolean {
   return request.headers['sec-fetch-site'] !== undefined

@@ -13,8 +13,8 @@ import { infoOf, LimitedError, refusalReports, refuse, showStanding } from './er
 /** The user of the account before and after an attempt, so that they need not be looked up twice. */
 export interface AttemptUser {
   /**
-   * The user just before the attempt; `null` where they were not looked up, because the browser is not known for the
-   * account.
+   * The user just before the attempt. `null`: the browser is not known for the account, or the attempt does not count
+   * under the rule `account`.
    */
   known: User | null
   /** True if the user of a `secondFactor` check has given their second factor in this browser before. */
@@ -61,7 +61,7 @@ export interface RequestLimiter {
 }
 
 interface RequestLimiterDeps extends AttemptDeviceDeps {
-  /** @fastify/rate-limit over an attempt store. */
+  /** The counters of attempts: @fastify/rate-limit, with an `AttemptStore` as its store. */
   attempts: {
     reserve(attemptId: string, limits: readonly AttemptLimit[]): Promise<AttemptOutcome>
     refund(attemptId: string, limits: readonly AttemptLimit[]): void | Promise<void>

@@ -12,8 +12,9 @@ const URL_HEADERS = ['referer', 'location', ':path']
 const LOGGER_METHODS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal']
 
 /**
- * A URL of our routes for the log: the path, the names of its parameters, and only those values that are no secret.
- * Works on the text, so that a URL that can't be parsed is redacted too.
+ * Redacts a URL of our routes for the log. Keeps the path, the parameter names that look like OAuth's, and the plain
+ * values of `SHOWN_PARAMETERS`. Hides the fragment. Works on the text, so that a URL that can't be parsed is redacted
+ * too.
  */
 export function redactUrl(url: string): string {
   // Also ends the path at a `;`, because a host may use it as the delimiter of the query. No path of the plugin

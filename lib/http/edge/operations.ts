@@ -62,7 +62,7 @@ function ofCallers(callers: Callers | undefined): OperationErrors {
 type SchemeName = 'accessToken' | 'refreshToken' | 'clientSecret' | 'browserSession' | 'oauth2' | 'openId'
 type Security = ReadonlyArray<Readonly<Record<string, readonly string[]>>>
 
-/** How callers of the routes prove who they are, as documents of OpenAPI 3 and of Swagger 2.0 say it. */
+/** The credentials of the routes, as documents of OpenAPI 3 and of Swagger 2.0 declare them. */
 export interface SecuritySchemes {
   openapi: Readonly<Record<string, object>>
   swagger: Readonly<Record<string, object>>

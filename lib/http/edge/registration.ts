@@ -12,7 +12,9 @@ export interface Registration {
   /** The fields of a registration, as JSON or by the sign-up page. A field with a default may be missing. */
   body: TObject
   compiled: TypeCheck<TObject>
-  /** The fields that a person may change later, with the schema of such a change. `null`: there are none. */
+  /**
+   * The fields of a person's own profile, with the schema of a later change. `null`: none of them can be changed later.
+   */
   profile: ProfileFields | null
   /** A fresh copy of the defaults of these fields. */
   defaultsOf(names: readonly string[]): Record<string, unknown>

@@ -14,7 +14,10 @@ import type { PlainCookies } from './sealed-cookies.ts'
 export interface RequestBrowser {
   /** True if the request has a session cookie, valid or not. */
   hasCookie(request: FastifyRequest): boolean
-  /** The value of the session cookie in the browser after the reply to this request, as far as known. */
+  /**
+   * The session cookie that the reply to this request sets, else the one of the request, even if the reply removes it.
+   * `undefined`: none, or more than one in the request.
+   */
   cookieOf(request: FastifyRequest): string | undefined
   /** The browser of the request. Does not count as a use of the session. */
   read(request: FastifyRequest): Promise<Browser>

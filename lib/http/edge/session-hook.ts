@@ -71,8 +71,8 @@ interface SessionHooks {
 const USE_EVERY_MS = 60_000
 
 /**
- * The `onRequest` hooks for a host's own pages and front ends. Each counts as a use of the browser session, at most
- * once a minute.
+ * The `onRequest` hooks for a host's own pages and front ends. Each hook that reads the browser session records a use
+ * of it, at most once a minute.
  */
 export function sessionHooks(
   {
@@ -126,7 +126,7 @@ export function sessionHooks(
   /** If a request has both a token and a session cookie, the token decides. */
   async function claimsOfUser(request: FastifyRequest, reply?: FastifyReply): Promise<AccessTokenClaims> {
     if (!hasToken(request.headers.authorization)) {
-      // Another site is not even told whether its visitor is signed in.
+      // Checks the sender first, so that another site does not learn whether its visitor is signed in.
       if (!isFromOwnPage(request, issuer))
         throw missingToken(` A session cookie counts on requests from ${new URL(issuer).origin} alone.`)
       if (!browser.hasCookie(request)) throw missingToken()
@@ -199,8 +199,8 @@ function claimsOfSession(session: BrowserSession, issuer: string): AccessTokenCl
 }
 
 /**
- * True if the request asks for HTML, as when a person opens a page. Scripts do not, unless they say so. The client
- * refuses a type with the weight 0. @see RFC 9110 §12.4.2
+ * True if the request asks for HTML, as when a person opens a page. Scripts do so only if they set `Accept`. A type
+ * with the weight 0 counts as refused. @see RFC 9110 §12.4.2
  */
 function wantsPage({ headers: { accept = '' } }: FastifyRequest): boolean {
   const wanted = accept

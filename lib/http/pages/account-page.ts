@@ -280,7 +280,8 @@ export async function proofOf(
 
 /**
  * Checks the proof. A typed password is checked before the work, under the limit of sign-ins, as by the JSON endpoints.
- * @throws OAuthError `invalid_request` where the password was not typed; `insufficient_user_authentication`
+ * @throws OAuthError `invalid_request` if the page asks for the password and it was not typed;
+ * `insufficient_user_authentication` if the page does not ask for it and the sign-in is not enough
  */
 export async function proven(
   change: AccountChange,

@@ -100,8 +100,9 @@ const PAGES = {
 } as const
 
 /**
- * Leads the browser to the client, by a redirect or a form page, or to the next page. Every redirect is 303: a 307
- * would send a form's password on to the client. @see RFC 9700 §4.12
+ * Leads the browser to the client, by a redirect or a form page, or to the next page. Instead of the sign-in or sign-up
+ * page, the parameter `connection` can lead straight to a provider. Every redirect is 303: a 307 would send a form's
+ * password on to the client. @see RFC 9700 §4.12
  */
 export async function follow(
   outcome: AuthorizeOutcome,

@@ -65,7 +65,7 @@ export type Leave = (reply: FastifyReply) => Promise<FastifyReply>
 export interface Submission<Shown> {
   /**
    * The limit of the work. A check counts before the work, for guesses and expensive work. `failures` counts failures
-   * only, for a secret of 256 bits. `null`: no limit, for a signed-in user.
+   * only, for a secret of 256 bits. `null`: no limit, for a signed-in user or for work that only redirects.
    */
   limit: AttemptCheck | SecondFactorCheck | 'failures' | null
   /** Work that must succeed before `work`, under a limit of its own. Its error is shown on the form. */
@@ -109,8 +109,8 @@ export interface Journeys {
   /** The journey of a query string, `''` or `?…`, that was stored meanwhile. Throws like `read`. */
   from(query: string): Promise<Journey>
   /**
-   * The journey of a link in a message. Leads to the home page if there is no query, or if the query is not valid any
-   * more, for example because its client is gone.
+   * The journey of a link in a message. Leads to the home page if there is no query, or if reading the query fails, for
+   * example because its client is gone or the client store is down.
    */
   kept(query: string | null | undefined): Promise<Journey>
 }

@@ -103,7 +103,7 @@ type FormPageDeps = Pick<
 
 /**
  * Adds the routes of a page with a form. GET shows it. POST does its work, and then shows the result, shows the form
- * again with the error, or leads on. Only a page of our own may post the form, no answer is cached, and the work is
+ * again with the error, or redirects. Only a page of our own may post the form, no answer is cached, and the work is
  * done under the limit of the submission.
  */
 export function formPage<Name extends FormPageName, Shown extends object>(

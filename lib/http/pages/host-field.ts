@@ -8,7 +8,7 @@ import { choicesOf, namedChoices } from '../edge/body.ts'
 /** A field of the option `registration.fields` on a page, before it has a value. */
 type HostField = Omit<ProfileField, 'name' | 'required' | 'value'>
 
-/** A reason to refuse a value. `text` is for the wire. Pages say `reason` in their language. */
+/** A reason to refuse a value. `text` is for the wire. Pages show a text for `reason` in their language. */
 export type Problem = { text: string } & Pick<OAuthErrorOptions, 'reason' | 'limit'>
 
 type InputType = ProfileField['type']
@@ -116,7 +116,7 @@ const problem = (text: string, reason: OAuthErrorReason, limit?: number | string
   ...(limit === undefined ? {} : { limit })
 })
 
-/** Why the schema of a field refuses a value, so that a person can mend it. */
+/** The reason why the schema of a field refuses a value, in a form that helps the person to correct it. */
 export function problemOf(schema: TSchema, value: unknown): Problem {
   if (value === undefined || value === null || value === '') return problem('it is required', 'required')
   const choices = choicesOf(schema)

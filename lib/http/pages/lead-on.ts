@@ -118,10 +118,10 @@ export function linkBrowser(purpose: LinkPurpose, { journeys, waiting }: PageDep
 }
 
 /**
- * Continues after the button behind a link, or after the code of a message. Signs in `by`, the user who asked for the
- * message in this browser, if the browser has proved the password, and leads to the target of the journey. Otherwise,
- * if the client asks for a more recent sign-in, or if the sign-in fails, redirects to the page that tells the result,
- * which can be reloaded.
+ * Continues after the button behind a link, or after the code of a message. If the browser has proved the password,
+ * signs in `by`, the user who asked for the message in this browser, and leads to the target of the journey. Redirects
+ * to the page with the result if there is no such proof, if the client asks for a more recent sign-in, or if the
+ * sign-in fails. That page can be reloaded.
  */
 export async function afterMessage(
   by: { userId: string; proof: FoundWaits['proof'] } | null,
@@ -151,7 +151,7 @@ export async function afterMessage(
     const isOver = begun === null || ('session' in begun && begun.session.expiresAt <= now)
     return isOver ? leave : await leadOnFrom(begun, { request, journey }, form, deps)
   } catch (error) {
-    // Does not throw, because the link is used up and the page must tell what the link did.
+    // Does not throw, because the link is used up and the page must show what the link did.
     request.log.error(
       ...logLine('FST_AUTHORITY_WORK_FAILED', 'a person could not be signed in after a link', { err: error })
     )

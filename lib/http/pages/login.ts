@@ -145,7 +145,7 @@ function passwordSignIn(form: Form, { request, journey }: Visit, deps: PageDeps)
 }
 
 /**
- * Redirects to the page that can send the message again. The cookie tells that the browser has just proved the
+ * Redirects to the page that can send the message again. The cookie records that the browser has just proved the
  * password.
  */
 async function confirmFirst(
@@ -161,7 +161,10 @@ async function confirmFirst(
   }
 }
 
-/** The signed-in user who was led here by an authorization request, or by a page of the host. */
+/**
+ * The signed-in user who was led here by an authorization request, or by a page of the host. `null`: nobody is signed
+ * in, or the address has neither `client_id` nor `return_to`.
+ */
 async function signedInOnTheirWay(request: FastifyRequest, { browser }: PageDeps): Promise<SignedInPerson | null> {
   return queryParam(request, 'client_id') !== '' || queryParam(request, 'return_to') !== ''
     ? await browser.signedIn(request)

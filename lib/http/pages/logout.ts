@@ -62,8 +62,8 @@ export function logoutRoutes(child: FastifyInstance, deps: PageDeps): void {
 
 /**
  * Answers a client's own form, or its server. A post from another site comes without our SameSite=Lax cookie. So the
- * browser is redirected to the GET, with which the cookie comes. There is no redirect if the hint alone has ended a
- * session, or if the cookie came with the post and the page must ask.
+ * browser is redirected to the GET, with which the cookie comes. There is no redirect if the `id_token_hint` has ended
+ * a session, or if the cookie came with the post and the page must ask.
  */
 async function answerClient(
   request: FastifyRequest,

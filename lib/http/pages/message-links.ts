@@ -26,8 +26,8 @@ interface Shown {
 /**
  * The page behind the link of a confirmation message, with a button. Opening the page uses nothing up, because mail
  * programs open links too. The button confirms as `POST /auth/email/verify` does, under the same limit. A stranger may
- * have signed up with the reader's address: the page says under which username and when, and a second button ends the
- * stranger's password, or stops the change.
+ * have signed up with the reader's address: the page says under which username and when, and a second button removes
+ * the stranger's password and ends their sessions, or stops the change.
  */
 export function verifyEmailPage(child: FastifyInstance, deps: PageDeps): void {
   const {

@@ -162,9 +162,10 @@ export const tokenIn = (request: FastifyRequest): string =>
 const FORWARDED = ['x-forwarded-for', 'x-forwarded-host', 'forwarded', 'via']
 
 /**
- * Sends a browser that opened a page under another name of this machine (`http://127.0.0.1:3000`, which Fastify prints)
- * to the issuer's origin, because cookies, forms and the page's policy belong to that origin. The port must be the
- * issuer's. A request that came through a proxy stays, because its `Host` may not be what the browser asked for.
+ * For a loopback issuer: redirects a browser that opened a page under another name of this machine
+ * (`http://127.0.0.1:3000`, which Fastify prints) to the issuer's origin, because cookies, forms and the page's policy
+ * belong to that origin. The port must be the issuer's. A request that came through a proxy stays, because its `Host`
+ * may not be what the browser asked for.
  */
 export function leadToIssuer(child: FastifyInstance, issuer: string): void {
   const { origin, protocol, hostname, host, port } = new URL(issuer)

@@ -29,7 +29,7 @@ export async function elsewhere(form: Form, visit: Visit, { parts }: Deps): Prom
   return null
 }
 
-/** True if a form has the field in which the script says that the browser can make passkeys. */
+/** True if a sign-in form has the hidden field in which the script reports that the browser supports passkeys. */
 export const tellsPasskeys = ({ parts }: Deps): boolean => parts.some(({ proposal }) => proposal !== undefined)
 
 /** The path of a page that comes before the goal of a sign-in; `null`: none. */

@@ -173,16 +173,16 @@ function fieldValue({ name, schema, type, required }: Input, form: Form, fits: R
 }
 
 /**
- * True if the person must fill the field in. An empty text counts as not sent. A box is required only if the schema
- * does not take `false`.
+ * True if the person must fill the field in. An empty text counts as not sent. A checkbox is required only if the
+ * schema does not take `false`.
  */
 function isRequired(fields: TObject, name: string, schema: TSchema, fits: Registration['fits']): boolean {
   return (fields.required ?? []).includes(name) && !(inputType(name, schema) === 'checkbox' && fits(schema, false))
 }
 
 /**
- * Converts the text of a field to the type of its schema. `undefined`: nothing was typed. A text that can't be
- * converted stays a text, so that the schema refuses it.
+ * Converts the text of a field to the type of its schema. `undefined`: nothing was typed. An unticked checkbox is
+ * `false` if the schema takes `false`. A text that can't be converted stays a text, so that the schema refuses it.
  */
 function valueOf(schema: TSchema, type: InputType, text: string, fits: Registration['fits']): unknown {
   if (type === 'checkbox') {

@@ -80,7 +80,7 @@ function originSource(url: string): string | null {
 
 /**
  * The origin of a redirect URI, without its path. A private-use scheme (RFC 8252 §7.1) has no origin; its source is the
- * scheme.
+ * scheme. `null`: no form may lead to this URI.
  */
 function formActionSource(url: string): string | null {
   let parsed: URL

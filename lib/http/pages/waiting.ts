@@ -22,7 +22,7 @@ const LIFETIMES_MS = {
   code: 10 * MINUTE_MS,
   /** The code was right, and the person has to sign up next. */
   proved: 10 * MINUTE_MS,
-  /** The button behind a link was pressed, and the page tells the result. */
+  /** The button behind a link was pressed, and the page shows the result. */
   confirmed: 10 * MINUTE_MS,
   changed: 10 * MINUTE_MS,
   disowned: 10 * MINUTE_MS,
@@ -45,7 +45,7 @@ export interface Waits {
   until: number
   /**
    * A digest of the password hash that this browser has chosen or proved, and the time. Set for free and taken
-   * usernames alike, so that the size of the cookie tells nothing.
+   * usernames alike, so that the size of the cookie reveals nothing.
    */
   proof?: { of: string; at: number } | undefined
   /** Set for the kind `code`. `device`: the id of the known browser. `only`: the one user whom the code may sign in. */
@@ -55,7 +55,7 @@ export interface Waits {
 
 type NewWaits = Pick<Waits, 'kind' | 'name'> & Partial<Omit<Waits, 'at'>>
 
-/** The kinds that tell the result of a link. They end the waiting request, so its id and its proof are dropped. */
+/** The kinds for the result of a link. They end the waiting request, so its id and its proof are dropped. */
 const RESULTS: ReadonlySet<WaitingKind> = new Set(['confirmed', 'changed', 'disowned', 'stopped', 'reset', 'accepted'])
 
 /**
@@ -93,7 +93,7 @@ const withLanguage = (query: string, locales: string | undefined): string =>
 export interface Waiting {
   /** The cookie of this journey; `null`: the browser waits for nothing. */
   of(request: FastifyRequest, journey: OnJourney): Waits | null
-  /** The newest cookie of any journey for which `fits` returns true. */
+  /** The newest cookie of any journey for which `fits` returns true; `null`: none. */
   find(request: FastifyRequest, fits: (waits: Waits) => boolean): FoundWaits | null
   /** The name that was typed on this journey in the last half hour; `''`: none. */
   nameOn(request: FastifyRequest, journey: OnJourney): string

@@ -31,7 +31,7 @@ export const PASSWORD = grant({
 
 function accountOf(username: string | undefined): { account?: string } {
   if (username === undefined) return {}
-  // A text that cannot be a username counts too, so that the count does not tell which names can exist.
+  // A text that cannot be a username counts too, so that the count does not reveal which names can exist.
   return { account: normalizeUsername(username) ?? username }
 }
 

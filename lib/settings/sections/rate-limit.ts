@@ -67,7 +67,7 @@ const API_KEY = {
 const RULES = {
   /**
    * Every password attempt, per address. Of IPv6, each /64 network counts as one address, and each /48 network has
-   * twenty times this allowance.
+   * twenty times this allowance, at most 10,000.
    */
   login: countingRule(QUARTER, 5),
   /** Registrations, per address. */
@@ -83,8 +83,8 @@ const RULES = {
   account: rule(QUARTER, 10, 'failed'),
   /**
    * Wrong codes of second factors of one user, from any address and at every way in. A browser in which this user has
-   * completed a sign-in has an allowance of its own. Whatever this rule says, authenticator apps are disabled for good
-   * after 100 wrong codes in a row.
+   * completed a sign-in has an allowance of its own. Whatever this rule says, after 100 wrong codes in a row
+   * authenticator apps work only in such browsers.
    */
   secondFactor: rule(QUARTER, 5, 'failed'),
   /**
@@ -101,7 +101,8 @@ const RULES = {
   emailCode: rule(HOUR, 3, 'all'),
   /**
    * Wrong user codes of the device grant, per user and per address. All users together have a thousand. Requests of
-   * devices count separately: twenty times this allowance per address, and 10,000 for all devices together.
+   * devices count separately: twenty times this allowance per address for public clients, and 10,000 for all devices
+   * together.
    */
   device: rule(TEN_MINUTES, 5, 'failed'),
   /** Fetches of the documents of unknown clients that people without a session cause, per address. */

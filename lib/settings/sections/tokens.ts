@@ -35,7 +35,8 @@ const REFRESH_TOKEN = {
   rotate: oneOf(['oauth', 'always', 'never'], { default: 'oauth' }),
   /**
    * Seconds in which a replaced refresh token still works and returns the same new token. Time in which the state is
-   * out of reach does not count. 0: it stops at once.
+   * out of reach does not count. 0: it stops at once. For clients that nobody registered, the time is at least 120
+   * seconds.
    */
   reuseGraceSeconds: seconds(0, 300, { default: 10, to: 'Ms' })
 }

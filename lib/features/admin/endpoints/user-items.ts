@@ -21,7 +21,10 @@ export interface UserItemKind {
   /** The name of the removal in the audit log. */
   action: AuditAction
   list(user: User): Promise<unknown>
-  /** Resolves to `false`, or throws `not_found`, if the user has no item with this id. */
+  /**
+   * Resolves to `false`, or throws `not_found`, if the user has no item with this id. Throws `last_sign_in_method` for
+   * the user's last way to sign in.
+   */
   remove(user: User, id: string, cause: { admin: string; origin: Origin }): Promise<boolean>
 }
 

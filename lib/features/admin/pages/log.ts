@@ -17,7 +17,7 @@ type Conditions = Record<(typeof CONDITIONS)[number], string>
 
 const ACTIONS = [...EVENT_NAMES, ...AUDIT_ACTS].toSorted()
 
-/** The page of the audit log. Each search adds an entry `audit_read`, unless a condition is invalid. */
+/** The page of the audit log. Each view adds an entry `audit_read`, unless a condition of the search is invalid. */
 export function logPage(deps: AdminPageDeps): AdminPage {
   const { accounts, pages } = deps
   const home = `${pages.link('admin')}/log`

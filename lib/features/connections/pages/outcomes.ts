@@ -119,7 +119,7 @@ export async function linkIdentity(
   return goOn((await journeys.from(answered.flow.query)).next)
 }
 
-/** Accepts the invitation with the identity. Signs nobody in: the page of the invitation tells the result. */
+/** Accepts the invitation with the identity. Signs nobody in. The page of the invitation shows the result. */
 export async function acceptInvitation(
   { invitation, ...answered }: Answered & { invitation: string },
   request: FastifyRequest,
@@ -148,7 +148,7 @@ export async function acceptInvitation(
       return await goOn(withQuery(`${deps.link('acceptInvitation')}${journey.query}`, { done: 'accepted' }))(reply)
     }
   } catch (error) {
-    // The page of the invitation tells the person why the invitation can't be accepted.
+    // The page of the invitation shows why the invitation can't be accepted.
     if (error instanceof OAuthError && ['conflict', 'invalid_token'].includes(error.error))
       return goOn(startUrl({ query: flow.query, invitation }, deps))
     throw error

@@ -38,7 +38,7 @@ function connectFailed(model: PageModels['connect_failed']): string {
   })
 }
 
-/** Tells a person whose provider address already has an account here how to continue. */
+/** Explains how to continue if an account here already has the email address that the provider sent. */
 function connectConfirm(model: PageModels['connect_confirm']): string {
   const { messages, email, name: provider, signInUrl, forgotUrl } = model
   return layout(model, {
@@ -97,8 +97,8 @@ ${form(
 }
 
 /**
- * The provider accounts that a person signs in with. A person without a password, or with a second factor, signs in
- * again before removing an account.
+ * The provider accounts that a person signs in with. Before removing one, a person whose sign-in is not fresh enters
+ * the password, or signs in again (`signInUrl`).
  */
 function accountConnections(model: PageModels['account_connections']): string {
   const { messages, action, error, links, ways, askPassword, signInUrl } = model

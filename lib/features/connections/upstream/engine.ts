@@ -6,8 +6,8 @@ import type { UpstreamTokens } from '../../../ports/upstream.ts'
 
 /**
  * Converts every error of the engine (oauth4webapi) or of a host's `identify` to an `UpstreamError`. Keeps only the
- * engine's error code and the name of the refused claim, because messages may quote the provider's response.
- * `onForeign` receives the original error.
+ * engine's error code, the name of the refused claim and, as the cause, a wrong issuer, because messages may quote the
+ * provider's response. `onForeign` receives the original error.
  */
 export async function failing<Answer>(
   reason: UpstreamFailure,
@@ -58,7 +58,7 @@ function claimOf({ cause }: Error): string | null {
 const USED_UP = ['invalid_grant', 'bad_verification_code']
 const WRONG_CLIENT = 'Look at clientId and clientSecret of the connection.'
 /**
- * The reasons in RFC 6749 §5.2 and of GitHub, with advice for the host. No other word of the provider's is repeated.
+ * The error codes of RFC 6749 §5.2 and of GitHub, with advice for the host. No other text of the provider is repeated.
  */
 const KNOWN_ERRORS: Readonly<Record<string, string>> = {
   invalid_request: '',

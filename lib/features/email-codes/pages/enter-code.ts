@@ -20,8 +20,8 @@ interface EnterDeps {
 }
 
 /**
- * Redeems a code and leads the browser on. A new person with missing profile fields gets the form for them. `null`: the
- * code may sign in only a user who is not the user of this browser. The code stays valid then.
+ * Redeems a code and continues the journey. A new person with missing profile fields gets the form for them. `null`:
+ * the code may sign in only a user who is not the user of this browser. The code stays valid then.
  */
 export async function enterCode(
   { pending, code, only }: EnteredCode,
@@ -48,7 +48,7 @@ export async function enterCode(
   }
 }
 
-/** Creates the account of a proved address, and leads the browser on. */
+/** Creates the account of a proved address, signs its owner in and continues the journey. */
 export async function enterNew(
   { name, fields, browser }: { name: string; fields: Record<string, unknown>; browser: Browser },
   form: Form,

@@ -122,7 +122,7 @@ export function accountOverview(child: FastifyInstance, deps: PageDeps): void {
         links: accountLinks,
         accountUrl,
         logoutUrl,
-        // During an authorization request, `journey.next` would lead on to the client, so the link leads home instead.
+        // During an authorization request, `journey.next` would lead to the client, so the link leads home instead.
         backUrl: queryParam(request, 'client_id') === '' ? journey.next : homeUrl
       },
       { uiLocales: journey.uiLocales }

@@ -152,8 +152,8 @@ function signalsOf(signals: PasskeySignals['signals'], { assets: { passkeys } }:
 
 /**
  * The signal that tells the browser all passkeys of the user, and the user's present names. The browser hides or
- * deletes every passkey that is not listed, so the list must be complete. `null` for a user without passkeys, unless
- * `removed`: the last one was removed just now.
+ * deletes every passkey that is not listed, so the list must be complete. `null` if passkeys are off, and for a user
+ * without passkeys, unless `removed`: the last one was removed just now.
  * @see W3C WebAuthn Level 3 §5.1.10
  */
 export function acceptedPasskeys(

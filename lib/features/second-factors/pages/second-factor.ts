@@ -164,7 +164,7 @@ export function secondFactorPage(child: FastifyInstance, deps: PageDeps, account
           rememberSeconds: factors.remembered === null ? null : factors.remembered.lifetimeMs / 1000,
           ...wayOf(pending, visit),
           tellsPasskeys: passkeys?.prompt === true && pending.found.passkeys.length === 0,
-          // Without `prompt=login`, the sign-in page leads a signed-in user on at once.
+          // Without `prompt=login`, the sign-in page redirects a signed-in user at once.
           loginUrl: withQuery(
             `${link('login')}${query}`,
             'person' in pending && clientName === null ? { prompt: 'login' } : {}
