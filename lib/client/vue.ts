@@ -39,8 +39,9 @@ export function useAuth<Profile extends { sub: string }>(
 }
 
 /**
- * Shows its default slot to a signed-in user, and the slot `fallback` until then. Sends others to sign in, once, after
- * a sign-out that is under way. Completes the sign-in on the page that it returns to. `login`: for `loginWithRedirect`.
+ * Shows its default slot to a signed-in user, and the slot `fallback` to others. Redirects a visitor without a session
+ * to the sign-in page, once for all components, and after a sign-out that is running. Completes the sign-in when the
+ * user returns to this page. `login`: for `loginWithRedirect`.
  */
 export const RequireAuth = defineComponent({
   props: {

@@ -49,7 +49,7 @@ export interface CommonModel {
 /** A field that the host added by `registration.fields`, as a form shows it. */
 export interface ProfileField {
   name: string
-  /** `{terms}` and `{privacy}` become links, as in the footer. */
+  /** The page replaces `{terms}` and `{privacy}` by the links of the footer, or by their names without such a link. */
   label: string
   type: 'text' | 'email' | 'tel' | 'number' | 'date' | 'url' | 'checkbox' | 'radio' | 'select'
   required: boolean

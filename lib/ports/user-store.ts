@@ -60,7 +60,7 @@ export const OWN_FIELDS = new Set([
 /** The fields of a new user. The store makes the `id`. */
 export interface NewUser {
   username: string
-  /** `null`: the user signs in through a connection and has no password. */
+  /** `null`: no password, such as after a sign-up through a connection or by an emailed code. */
   passwordHash: string | null
   email?: string
   emailVerified?: boolean

@@ -30,7 +30,8 @@ export interface AuthenticationProof {
   /** The level that the host states, for a `connection` or for a sign-in by the host's own code. */
   acr?: string
   /**
-   * The host requires a second factor, but not for this sign-in: the host vouches for it, or the browser is remembered.
+   * This sign-in needs no second factor, even if the host requires one of the user: the host's own code signed the user
+   * in, the browser is remembered, or the host requires none for this client.
    */
   exempt?: true
 }

@@ -84,8 +84,8 @@ export function checkClientRedirectUri(
 }
 
 /**
- * `null` for an absolute https URI, or an http one on a loopback host, without fragment or user name; otherwise the
- * requirement that it fails.
+ * Returns the requirement that the URI fails, or `null`. Accepts absolute https URIs, and http URIs on a loopback host,
+ * without fragment or user name. The host must be spelled as browsers spell it.
  */
 export function checkWebUri(uri: string): string | null {
   const scheme = schemeOf(uri)

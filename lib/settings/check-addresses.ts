@@ -109,8 +109,6 @@ function addressTakes(given: string, issuer: string): string | null {
   return takes === null ? null : `a path such as "/home", or ${takes}`
 }
 
-/** The code below checks the addresses of a client. */
-
 /** Allows any scheme, because apps in a web view have origins such as `capacitor://localhost`. */
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[1-9]\d{0,4})?$/
 

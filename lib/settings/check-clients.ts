@@ -149,7 +149,10 @@ function checkClient(
   if (client.acr !== undefined && !acrValues.includes(client.acr)) throw refusal('acr', client.acr, acrTakes(acrValues))
 }
 
-/** Checks that the client has just the secret or keys of its authentication method. @see RFC 7523 §3, RFC 7517 §4 */
+/**
+ * Checks that the client has the secret or keys of its authentication method, and each key. A client with both names
+ * its method. A client with `none` has neither. @see RFC 7523 §3, RFC 7517 §4
+ */
 function checkProof(client: Client, refusal: Refusal): void {
   const { tokenEndpointAuthMethod: method, clientSecret, jwks, jwksUri } = client
   if (jwks !== undefined && jwksUri !== undefined) throw refusal('jwksUri', jwksUri, 'nothing where jwks is set')

@@ -79,7 +79,7 @@ async function reaches(client: Redis, status: Redis['status']): Promise<void> {
 }
 
 // covers RC1
-t.test('sends a script that the server does not know in full once', async (t) => {
+t.test('sends the full script only when the server does not know it', async (t) => {
   const redis = await server(t)
   const client = redis.client()
   const { run } = redisConnection(client)

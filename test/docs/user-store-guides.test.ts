@@ -148,7 +148,7 @@ t.test('compiles the printed files of the guides', async (t) => {
   t.match(messages.filter(ofBroken), [/people-store\.ts: .*number \| null/], 'a wrong type is noticed')
 })
 
-t.test('compiles every page that prints named files', async (t) => {
+t.test('lists every page with named files as compiled here or in another test', async (t) => {
   const pages = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.md'))
     .map((file) => `docs/${file}`)

@@ -37,7 +37,7 @@ const PASSKEYS = {
     default: [],
     takes: 'an array of origins such as "https://app.example.com", each once'
   }),
-  /** True to propose a passkey after a sign-in by password, or after a sign-up without one. */
+  /** True to propose a passkey after a sign-in by password, or after a sign-up without a password. */
   prompt: flag({ default: true }),
   /** How many passkeys and security keys an account may have. */
   maxPerUser: integer(1, 100, { default: 20 })

@@ -98,7 +98,7 @@ for (const [name, form, error] of [
   ['a client without the grant', { client_id: 'web' }, 'unauthorized_client'],
   ['no client', { client_id: '' }, 'invalid_client']
 ] as const)
-  t.test(`answers a poll with ${name} with ${error}, and keeps the request`, async (t) => {
+  t.test(`answers ${error} to a poll with ${name}, and keeps the request`, async (t) => {
     const { ask, decide, poll, signedIn } = await deviceWorld(t, { clients: [TV, ...OTHERS] })
     const { device_code, user_code } = await ask()
     await decide(await signedIn(), user_code, 'allow')

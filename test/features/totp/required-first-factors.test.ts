@@ -11,7 +11,7 @@ const SET_UP = '/auth/second-factor/set-up'
 const REQUIRED: Partial<AuthorityOptions> = { keys: KEYS, clients: CLIENTS, mfa: { required: true } }
 
 // covers ADV-Capgo-2454
-t.test('accepts an email code with a second factor for the policy, without acr mfa', async (t) => {
+t.test('meets mfa.required by an email code and a recovery code, without acr mfa', async (t) => {
   let required = false
   const subject = await emailApp(t, { ...REQUIRED, factors: memoryFactorStore(), mfa: { required: () => required } })
   const { app, browser } = subject

@@ -35,7 +35,7 @@ async function waiting(
 const logIn = async (test: ConnectApp, username = 'ann@example.com', query = '', browser = test.browser) =>
   await browser.submit(`/auth/login${query}`, { username, password: PASSWORD })
 
-t.test('FED-15 accepts the proof for one account and one identity, for ten minutes', async (t) => {
+t.test('FED-15 links a pending identity only to its own account, for ten minutes', async (t) => {
   const test = await waiting(t)
   await signUp(test.app, 'bob@example.com')
   await logIn(test, 'bob@example.com')

@@ -51,24 +51,27 @@ t.test('loads no file of connections with the plugin alone', async (t) => {
   )
 })
 
-t.test('loads no passkey, QR code, factor, email code or connection route with the plugin alone', async (t) => {
-  const late = [
-    'features/second-factors/create.ts',
-    'features/connections/create.ts',
-    'features/connections/endpoints.ts',
-    'features/connections/exchange.ts',
-    'features/connections/pages/callback.ts',
-    'features/email-codes/create.ts',
-    'features/email-codes/pages/email-code.ts',
-    'features/email-codes/pages/email-link.ts',
-    'features/email-codes/sign-in.ts',
-    'features/passkeys/create.ts',
-    'features/passkeys/prove.ts',
-    'pages/qr.ts'
-  ].map((file) => new URL(`../../../lib/${file}`, import.meta.url))
-  const loaded = loads(new URL('../../../lib/index.ts', import.meta.url))
-  for (const file of late) t.ok(loads(file).has(file.href) && !loaded.has(file.href), file.pathname)
-})
+t.test(
+  'loads no module of passkeys, QR codes, factors, email codes or connections with the plugin alone',
+  async (t) => {
+    const late = [
+      'features/second-factors/create.ts',
+      'features/connections/create.ts',
+      'features/connections/endpoints.ts',
+      'features/connections/exchange.ts',
+      'features/connections/pages/callback.ts',
+      'features/email-codes/create.ts',
+      'features/email-codes/pages/email-code.ts',
+      'features/email-codes/pages/email-link.ts',
+      'features/email-codes/sign-in.ts',
+      'features/passkeys/create.ts',
+      'features/passkeys/prove.ts',
+      'pages/qr.ts'
+    ].map((file) => new URL(`../../../lib/${file}`, import.meta.url))
+    const loaded = loads(new URL('../../../lib/index.ts', import.meta.url))
+    for (const file of late) t.ok(loads(file).has(file.href) && !loaded.has(file.href), file.pathname)
+  }
+)
 
 /**
  * Second factors, and features besides the declarations of their options and grants. The own account is always on, and

@@ -51,7 +51,7 @@ t.test('replaces the entry of an account, and keeps the entries of other account
   t.ok(isRemembered([KEY], token, ANN, { now: DAY_MS, lifetimeMs: DAY_MS }))
 })
 
-t.test('starts a new token instead of a foreign one', async (t) => {
+t.test('makes a new token if the given one is malformed', async (t) => {
   for (const given of ['', 'garbage', `${DEVICE}.short`, 'x'.repeat(8192)]) {
     const token = rememberAccount([KEY], given, ANN, 0, DEVICE)
     t.equal(token.length, 22 + 1 + 38, given.slice(0, 20))

@@ -134,8 +134,8 @@ function linksNext(
 /**
  * Leads a user whose typed address is in the `domains` of a connection to that connection. Neither checks the password
  * nor looks up the user, so the answer is the same whether there is such a user or not. `null`: the sign-in page itself
- * signs the user in. Without `enforce`, that includes a user with a pending link, and a typed password if `linking` is
- * `never`.
+ * signs the user in, because no enabled connection has the domain. Without `enforce`, also because the browser has a
+ * pending link to that account, or because `linking` is `never` and the form has a password.
  */
 async function elsewhere(
   { username = '', password = '' }: Form,

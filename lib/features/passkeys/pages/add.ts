@@ -108,8 +108,8 @@ interface Proposal {
 }
 
 /**
- * `GET` and `POST /auth/passkey-prompt`: proposes a passkey to a user who has just signed in by a password, or signed
- * up without one, and has no passkey. The journey continues after this page in any case, and at once if there is
+ * `GET` and `POST /auth/passkey-prompt`: proposes a passkey to a user without one who has just signed in by a password,
+ * or signed up without a password. The journey continues after this page in any case, and at once if there is
  * nothing to propose.
  */
 export function passkeyPromptPage(child: FastifyInstance, deps: PageDeps, { accounts, passkeys }: PasskeyPages): void {

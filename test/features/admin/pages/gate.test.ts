@@ -151,7 +151,7 @@ t.test('limits the administration pages to 120 requests a minute', async (t) => 
   t.equal((await browser.get('/auth/admin')).statusCode, 429)
 })
 
-t.test('has no administration pages with admin.pages: false', async (t) => {
+t.test('has no administration pages with admin.pages: false, and rejects them without pages', async (t) => {
   const allow = () => ADMIN_SCOPES
   const { browser } = await paged(t, { admin: { allow, pages: false } })
   t.equal((await browser.get('/auth/admin')).statusCode, 404)
