@@ -98,6 +98,7 @@ export function publicKeyOf(jwk: unknown, alg: JwsAlg): PublicKey | null {
  * with a small or even exponent or an even modulus, and Ed25519 keys of small order, without a complaint.
  */
 export function isStrong(key: PublicKey): boolean {
+  if (key.asymmetricKeyType === 'ec') return true
   const { modulusLength, publicExponent } = key.asymmetricKeyDetails ?? {}
   const { n = '', x = '' } = key.export({ format: 'jwk' })
   if (modulusLength === undefined || publicExponent === undefined)

@@ -18,7 +18,7 @@ export interface KnownBrowsers {
   /** True if the request has the device cookie, valid or not. */
   mayKnow(request: FastifyRequest): boolean
   /** Makes the browser known. Never rejects, so that no sign-in fails by it. */
-  add(request: FastifyRequest, reply: FastifyReply, user: User): Promise<void>
+  add(reply: FastifyReply, user: User): Promise<void>
 }
 
 interface DeviceDeps {
@@ -77,7 +77,7 @@ export function knownBrowsers(deps: KnownBrowsersDeps): KnownBrowsers {
       return device?.isCurrent(passwordOf(user)) === true ? device.deviceId : null
     },
     mayKnow: (request) => deviceCookie.read(request) !== undefined,
-    async add(_request, reply, user) {
+    async add(reply, user) {
       await markWithPassword(reply, sessionAccountOf(user), () => user, deps)
     }
   }

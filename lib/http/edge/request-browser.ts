@@ -51,7 +51,7 @@ export interface RequestBrowser {
   /** Sets the cookie of a new or renewed session. Removes the unfinished flows of another user. */
   setCookie(reply: FastifyReply, value: string): void
   /** Marks the browser as known to the user, so that its next session is not reported as new. Never rejects. */
-  makeKnown(request: FastifyRequest, reply: FastifyReply, user: User): Promise<void>
+  makeKnown(reply: FastifyReply, user: User): Promise<void>
   /**
    * The id of a browser in which the user of this normalized username had a session. `null` for any other browser, and
    * if the store is unreachable. Reads the store only if the browser has a device cookie.

@@ -35,7 +35,7 @@ export function leadOn(
     }
     const { cookie, session, user } = begun
     deps.browser.setCookie(reply, cookie)
-    await deps.browser.makeKnown(request, reply, user)
+    await deps.browser.makeKnown(reply, user)
     if (nativeRequest === null) return await goOn(next)(reply)
     return await follow(
       await decide(

@@ -75,7 +75,7 @@ export async function signInByAnswer(
     // holds for all following redirects, and lists our origin at most, not the client's.
     return async (reply) => {
       deps.browser.setCookie(reply, begun.cookie)
-      await deps.browser.makeKnown(request, reply, begun.user)
+      await deps.browser.makeKnown(reply, begun.user)
       return await sendAway(journey.next, { name: clientName }, journey, request, reply, deps)
     }
   }

@@ -95,7 +95,7 @@ export function passwordPage(child: FastifyInstance, deps: PageDeps): void {
             )
             const now = await accounts.users.findById(user.id)
             // Renews the mark of a known browser, because the mark depends on the password.
-            if (now !== null) await browser.makeKnown(request, reply, now)
+            if (now !== null) await browser.makeKnown(reply, now)
             return accountPageAfter('accountPassword', visit, 'password', deps)
           }
         }
