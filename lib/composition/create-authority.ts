@@ -9,6 +9,7 @@ import { normalizeUsername } from '../accounts/username.ts'
 import { startPasswordReset } from '../accounts/reset-password.ts'
 import { consentsOf, takeBackConsent } from '../authorize/consent.ts'
 import { OAuthError, kindOf } from '../errors.ts'
+import { isStorable } from '../protocol/bounds.ts'
 import { hasToken, invalidToken, missingToken } from '../protocol/bearer.ts'
 import { boundKey, boundToken } from '../protocol/dpop.ts'
 import { type Events, NO_REQUEST } from '../events.ts'
@@ -280,7 +281,10 @@ function idOf(userId: unknown): string {
  */
 function adminOf(options: { by?: string | undefined } = {}): string | undefined {
   const { by, ...others } = options
-  if (Object.keys(others).length > 0 || (by !== undefined && (typeof by !== 'string' || by === '' || by.length > 128)))
+  if (
+    Object.keys(others).length > 0 ||
+    (by !== undefined && (typeof by !== 'string' || by === '' || by.length > 128 || !isStorable(by)))
+  )
     throw new TypeError(
       'app.authority: the options are { by }, a string of at most 128 characters that names who of yours does this.'
     )

@@ -114,6 +114,7 @@ t.test('names the admin of the host in the events of a reset and a removal, and 
     { by: 5 },
     { by: '' },
     { by: 'x'.repeat(129) },
+    { by: 'a\0b' },
     { admin: 'admin-7' },
     { by: null }
   ] as unknown as Array<{ by: string }>) {

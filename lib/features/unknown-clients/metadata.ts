@@ -174,8 +174,8 @@ function nameOf(members: Metadata, { from, takenNames }: MetadataRules): string 
 
 const plain = (name: string): string =>
   name
-    .normalize('NFKC')
     .replaceAll(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .normalize('NFKC')
     .trim()
     .replaceAll(/\s+/g, ' ')
     .toLowerCase()

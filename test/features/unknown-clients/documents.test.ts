@@ -113,6 +113,14 @@ const DOCUMENTS: Array<[string, Record<string, unknown> | string, string]> = [
   ['no code response', { response_types: ['token'] }, 'response_types']
 ]
 
+t.test('refuses the name of a registered client whose letters are written in parts', async (t) => {
+  const host = await documentHost(t)
+  const test = await world(t, { clients: [{ clientId: 'cafe', name: 'Caf\u00e9', redirectUris: [AGENT] }] })
+  host.metadata = { ...host.metadata, client_name: 'Cafe\ufe0f\u0301' }
+  t.equal((await test.browser.get(requestOf(host.url))).statusCode, 400)
+  t.match(test.told(), 'client_name is taken')
+})
+
 // covers ADV-CVE-2021-26715
 t.test('refuses a malformed document with the reason in the log', async (t) => {
   const host = await documentHost(t)
