@@ -77,6 +77,12 @@ async function sendLink(
   const { token, digest, shown } = await newConfirmation(confirmingOf(asked), deps)
   const expiresAt = deps.clock.now() + LIFETIME_MS
   await deps.oneTimeTokens.put({ purpose: 'email_change', digest, userId: user.id, expiresAt })
+  // Whatever ends the links of an account ends its sign-ins before. So a link that was stored after that finds its
+  // sign-in ended.
+  if (!(await deps.sessions.isAlive(user.id, sid))) {
+    await deps.oneTimeTokens.discard('email_change', user.id)
+    return
+  }
   deps.outbox?.post({
     kind: 'email_change',
     user: { ...user, email: address, emailVerified: false },

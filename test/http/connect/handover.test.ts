@@ -1,12 +1,13 @@
 /** The links of an account end when the account changes hands. */
 import t from '../../support/tap.ts'
-import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
-import { bearer, signIn } from '../../support/app.ts'
+import { memoryAudit, memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
+import { bearer, signIn, testApp } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
 import { logIn } from '../../support/factors.ts'
 import { PROVIDER } from '../../support/fake-upstream.ts'
 import { secondFactorOf } from '../../support/second-factor.ts'
 import { linkOf, scene as thiefScene, THIEF, ANN as OWNER } from '../support/undo.ts'
+import { turns } from '../../unit/accounts/world.ts'
 import { connectApp } from './support.ts'
 
 type ConnectionOptions = NonNullable<NonNullable<Parameters<typeof connectApp>[1]>['connection']>
@@ -102,4 +103,46 @@ t.test('sends only reset links to a contested account, also after it was disable
   const { access_token: token } = await app.authority.issueTokens(id)
   await app.inject({ method: 'POST', url: '/auth/email/resend', headers: bearer(token) })
   t.match(await messages.next('password_reset'), { user: { id } })
+})
+
+t.test('sends no link of a change of address that is stored after the account has ended all links', async (t) => {
+  const state = memoryState()
+  let open = (): void => {}
+  const held = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  let stored = (): void => {}
+  const isStored = new Promise<void>((resolve) => {
+    stored = resolve
+  })
+  const { put } = state.oneTimeTokens
+  const oneTimeTokens: typeof state.oneTimeTokens = {
+    ...state.oneTimeTokens,
+    async put(token) {
+      if (token.purpose === 'email_change') await held
+      await put(token)
+      if (token.purpose === 'email_change') stored()
+    }
+  }
+  const users = memoryUserStore()
+  const { app, close, messages } = await testApp({
+    users,
+    state: { ...state, oneTimeTokens },
+    secret: 'a secret of the deployment, at least 32 long',
+    audit: memoryAudit()
+  })
+  t.teardown(close)
+  const { id } = await users.create({ username: ANN, email: ANN, emailVerified: true, passwordHash: null })
+  const { access_token: token } = await app.authority.issueTokens(id)
+  const payload = { email: 'thief@acme.example' }
+  const asked = await app.inject({ method: 'POST', url: '/auth/email', headers: bearer(token), payload })
+  t.equal(asked.statusCode, 202)
+  await app.authority.users.requireReset(id)
+  open()
+  await isStored
+  await turns(50)
+  t.strictSame(
+    messages.messages.filter(({ kind }) => kind === 'email_change'),
+    []
+  )
 })
