@@ -62,7 +62,7 @@ try {
 function instructions({ bypass, capturesMails, issuer, otherPort, smtpUrl }: Config, local: string): string {
   const notes = [
     otherPort === undefined
-      ? 'OTHER_PORT=3001 starts a second instance, to sign in with at this one.'
+      ? 'OTHER_PORT=3001 npm start also starts a second instance, to sign in with at this one.'
       : `The sign-in page has "the other instance", on http://127.0.0.1:${otherPort}: sign up there with any address.`,
     smtpUrl === undefined
       ? capturesMails
