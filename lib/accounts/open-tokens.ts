@@ -16,8 +16,9 @@ const ENDED_BY: Readonly<Record<OneTimeTokenPurpose, TokenEnd | null>> = {
   password_reset: 'password',
   // Gives the account to the reader of another mailbox. Bound to the password hash too.
   email_change: 'password',
-  // Lets the next sign-in set up a second factor. Bound to the password hash too.
+  // Let the next sign-in set up a second factor. Bound to the password hash too.
   enrolment: 'password',
+  enrolment_open: 'password',
   // Marks a hash whose change is unfinished.
   password_change: 'password',
   // Confirms the address of the user whose mailbox got it. A new user may change the password before.

@@ -156,12 +156,13 @@ export type MessageTokenPurpose = 'password_reset' | 'verify_email' | 'email_cha
  * `password_change`: the new hash of a password change that has not yet ended the user's other sign-ins.
  * `kept_session`: the sign-in that stayed when the password was changed. `contested_sign_up`: the password of an
  * unconfirmed account that another person wanted to sign up for. `enrolment`: the link that the host hands to a user
- * who has lost every second factor. `sign_in_code`: the short code sent to an address. Its `userId` names the address,
- * with or without a user, and only `redeemCode` uses it up. `factor_undo`, `email_undo`: a link in a message that
- * undoes a change of the factors or of the address. `undo_done`: such a link was just used. `email_undo_open`: an
- * earlier change of the address can still be undone. `factor_reset`: a reset of all second factors that no message has
- * reported to the user yet. `blocked_client`: a block of an unregistered client. Its `userId` names the client.
- * `invitation_done`: an accepted invitation, so that its link can still report the acceptance.
+ * who has lost every second factor. `enrolment_open`: a used link of this kind, whose browser may set up a factor.
+ * `sign_in_code`: the short code sent to an address. Its `userId` names the address, with or without a user, and only
+ * `redeemCode` uses it up. `factor_undo`, `email_undo`: a link in a message that undoes a change of the factors or of
+ * the address. `undo_done`: such a link was just used. `email_undo_open`: an earlier change of the address can still be
+ * undone. `factor_reset`: a reset of all second factors that no message has reported to the user yet. `blocked_client`:
+ * a block of an unregistered client. Its `userId` names the client. `invitation_done`: an accepted invitation, so that
+ * its link can still report the acceptance.
  */
 export type OneTimeTokenPurpose =
   | MessageTokenPurpose
@@ -169,6 +170,7 @@ export type OneTimeTokenPurpose =
   | 'kept_session'
   | 'contested_sign_up'
   | 'enrolment'
+  | 'enrolment_open'
   | 'sign_in_code'
   | 'factor_undo'
   | 'email_undo'

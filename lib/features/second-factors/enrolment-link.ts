@@ -3,9 +3,9 @@ import { hasFactor } from '../../protocol/second-factors.ts'
 import { OAuthError } from '../../errors.ts'
 import { NO_REQUEST } from '../../events.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
+import type { OneTimeToken } from '../../ports/state.ts'
 import type { User } from '../../ports/user-store.ts'
 import { COOKIES } from '../../protocol/cookies.ts'
-import { digest, equalSecrets } from '../../protocol/digest.ts'
 import { digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../../protocol/credential.ts'
 import { isActive } from '../../sessions/active-user.ts'
 import type { Origin } from '../../sessions/sessions.ts'
@@ -25,13 +25,13 @@ import { invalidLink } from '../../accounts/message-codes.ts'
  *
  * The link is only for users without a second factor, and never replaces an existing one. A new password ends the link,
  * because the link is bound to the password hash. Another link and every change of the user's factors end it too,
- * because it is bound to the device epoch, which changes each time.
+ * because it is bound to the device epoch, which changes each time. The events that end other messages end the link
+ * (`endOpenTokens`). All this ends the invitation of the browser too.
  */
 
 const LIFETIME_MS = 24 * 60 * 60 * 1000
 
 const contextOf = (service: string): string => JSON.stringify(['enrolment invitation', service])
-const markOf = ({ id, passwordHash }: User): string => digest(`enrolment ${id} ${passwordHash ?? ''}`)
 const boundTo = ({ passwordHash }: User, epoch: number): string[] => [passwordHash ?? '', String(epoch)]
 
 /**
@@ -73,15 +73,18 @@ export async function checkEnrolmentLink(token: string, deps: ProvingDeps): Prom
 async function found(
   token: string,
   { clock, factors: { store }, oneTimeTokens, users }: ProvingDeps
-): Promise<{ user: User; epoch: number }> {
+): Promise<{ user: User; record: OneTimeToken }> {
   const tokenDigest = digestOfOneTimeToken(token)
   const record = tokenDigest === null ? null : await oneTimeTokens.find('enrolment', tokenDigest, clock.now())
   if (record === null) throw invalidLink()
   const [user, factors] = await Promise.all([users.findById(record.userId), store.findFactors(record.userId)])
-  if (!isActive(user) || hasFactor(factors)) throw invalidLink()
-  if (!boundTo(user, factors.deviceEpoch).every((value, index) => isBoundTo(token, index, value))) throw invalidLink()
-  return { user, epoch: factors.deviceEpoch }
+  if (!isActive(user) || !isFor(token, user, factors)) throw invalidLink()
+  return { user, record }
 }
+
+/** True if neither the password nor the factors of the user have changed since the token was made. */
+const isFor = (token: string, user: User, factors: UserFactors): boolean =>
+  !hasFactor(factors) && boundTo(user, factors.deviceEpoch).every((value, index) => isBoundTo(token, index, value))
 
 /**
  * Uses the link up. One of any number of parallel calls gets the invitation, which the browser keeps.
@@ -98,42 +101,25 @@ export async function redeemEnrolmentLink(
     service,
     oneTimeTokens
   } = deps
-  const { user, epoch } = await found(token, deps)
-  if ((await oneTimeTokens.consume('enrolment', digestOfOneTimeToken(token) ?? '', clock.now())) === null)
-    throw invalidLink()
+  const { user, record } = await found(token, deps)
+  // Stores the invitation before the link is used up, so that the link works again if a store fails.
+  const expiresAt = clock.now() + COOKIES.enrolment.seconds * 1000
+  await oneTimeTokens.put({ ...record, purpose: 'enrolment_open', expiresAt })
+  if ((await oneTimeTokens.consume('enrolment', record.digest, clock.now())) === null) throw invalidLink()
   events.emit('enrolment_link_used', { userId: user.id }, origin)
-  return sealer.seal(
-    JSON.stringify({
-      userId: user.id,
-      mark: markOf(user),
-      epoch,
-      until: clock.now() + COOKIES.enrolment.seconds * 1000
-    }),
-    contextOf(service)
-  )
+  return sealer.seal(token, contextOf(service))
 }
 
 /** True if the browser has a valid invitation for this user, whose password and factors have not changed since. */
-export function isInvited(
+export async function isInvited(
   invitation: string | undefined,
   user: User,
   factors: UserFactors,
-  { clock, factors: { sealer }, service }: Pick<ProvingDeps, 'clock' | 'factors' | 'service'>
-): boolean {
-  const opened =
+  { clock, factors: { sealer }, service, oneTimeTokens }: ProvingDeps
+): Promise<boolean> {
+  const token =
     invitation === undefined || invitation.length > 2048 ? null : sealer.open(invitation, contextOf(service))
-  if (opened === null) return false
-  const { userId, mark, epoch, until } = JSON.parse(opened) as {
-    userId: string
-    mark: string
-    epoch: number
-    until: number
-  }
-  return (
-    userId === user.id &&
-    equalSecrets(mark, markOf(user)) &&
-    epoch === factors.deviceEpoch &&
-    clock.now() < until &&
-    !hasFactor(factors)
-  )
+  const tokenDigest = digestOfOneTimeToken(token ?? '')
+  if (token === null || tokenDigest === null || !isFor(token, user, factors)) return false
+  return (await oneTimeTokens.find('enrolment_open', tokenDigest, clock.now()))?.userId === user.id
 }

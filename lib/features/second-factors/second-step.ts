@@ -182,7 +182,7 @@ export async function beginWithFactors(
     !isRemembered(found) && (await asksSecondFactor(first, found, factors, accounts))
   const found = first.factors ?? (await factors.store.findFactors(user.id))
   if (await owes(found)) return await ask('second_factor')
-  if (isInvited(browser.invitation, user, found, accounts)) return await ask('enrolment', found.deviceEpoch)
+  if (await isInvited(browser.invitation, user, found, accounts)) return await ask('enrolment', found.deviceEpoch)
   if (!hasFactor(found) && (await mustEnrol(first, factors, accounts))) return await ask('enrolment')
   const seen = { second: false }
   const begun = await commit({

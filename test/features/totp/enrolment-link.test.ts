@@ -212,6 +212,10 @@ t.test(
       'a disabled user': async () => {
         now = { disabled: true }
       },
+      'a user who was disabled and enabled again': async ({ app, sub }) => {
+        await app.authority.users.disable(sub)
+        await app.authority.users.enable(sub)
+      },
       'a removed user': async () => {
         now = null
       }
@@ -469,15 +473,16 @@ t.test('leads to the set-up after a provider sign-in and from a custom sign-in p
 })
 
 t.test('rejects an enrolment cookie of another issuer with the same stores and secret', async (t) => {
+  const { claimFor: _claimFor, ...state } = memoryState()
   const shared = {
     users: memoryUserStore(),
-    state: memoryState(),
+    state,
     factors: unsealed(memoryFactorStore()),
     secret: 'a secret of thirty-two bytes and more'
   }
   const invited = async (issuer: string): Promise<string | undefined> => {
     const one = await testApp(shared)
-    const other = await testApp({ ...shared, state: memoryState(), issuer, clock: one.clock })
+    const other = await testApp({ ...shared, issuer, clock: one.clock })
     t.teardown(one.close)
     t.teardown(other.close)
     const sub = (await shared.users.findByUsername('ann'))?.id ?? (await signUp(one.app)).sub

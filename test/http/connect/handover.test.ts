@@ -53,6 +53,22 @@ for (const [name, connection] of [
     t.equal(await test.who(), id, 'the sign-in through the provider stays')
   })
 
+t.test('ends a pressed enrolment link when the provider that manages the domain takes the account over', async (t) => {
+  const users = memoryUserStore()
+  const connection = { domains: ['acme.example'], enforce: true }
+  const test = await connectApp(t, { users, factors: memoryFactorStore(), connection })
+  const { id } = await users.create({ username: ANN, email: ANN, emailVerified: true, passwordHash: null })
+  const { url } = await test.app.authority.startEnrolment(id)
+  const invited = testBrowser(test.app)
+  const token = new URL(url).searchParams.get('token') ?? ''
+  t.equal((await invited.submit('/auth/second-factor/link', { token })).statusCode, 303)
+  test.fake.person = { subject: 'ann-1', email: ANN, emailAuthoritative: true }
+  await test.through()
+  t.equal(await test.who(), id)
+  await test.through('', invited)
+  t.equal(await test.who(invited), id, 'a sign-in as any other')
+})
+
 t.test('ends an open change of the address when its owner disowns an account without a password', async (t) => {
   const users = memoryUserStore()
   const test = await connectApp(t, { users, registration: { username: 'email' } })

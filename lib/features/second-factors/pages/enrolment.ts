@@ -38,14 +38,14 @@ export function owingIn(
     const user = 'step' in owing ? owing.step.user : owing.person.user
     const found = await accounts.factors.store.findFactors(user.id)
     if (hasFactor(found)) return null
-    // A ticket contains the epoch of its invitation. The cookie can't be checked again here: its mark contains the
+    // A ticket contains the epoch of its invitation. The cookie can't be checked again here, because it is bound to the
     // password hash, which the sign-in may have updated meanwhile.
     return {
       ...owing,
       isInvited:
         'step' in owing
           ? owing.step.invitedAt === found.deviceEpoch
-          : isInvited(cookies.enrolment?.read(request), user, found, accounts)
+          : await isInvited(cookies.enrolment?.read(request), user, found, accounts)
     }
   }
 }
