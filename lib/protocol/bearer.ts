@@ -6,8 +6,8 @@ import { covers } from './authentication.ts'
 export const MAX_TOKEN_LENGTH = 8192
 /** The usual spelling of the scheme. Any case is valid. */
 const BEARER = 'Bearer '
-/** Matches the scheme and the spaces after it. */
-const SCHEME = /^(bearer|dpop) +/i
+/** Matches the scheme and the spaces after it. Node.js strips the spaces of a header that has no token. */
+const SCHEME = /^(bearer|dpop)(?: +|$)/i
 const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/
 
 /** A token, and the scheme under which it came. */
@@ -18,7 +18,7 @@ export interface SentToken {
 
 /**
  * The token of an `Authorization` header; `undefined` without such a header or with another scheme.
- * @throws OAuthError `invalid_token` for an overlong token or one with invalid characters
+ * @throws OAuthError `invalid_token` for an empty or overlong token, or one with invalid characters
  * @see RFC 6750 §2.1, RFC 9449 §7.1
  */
 export function sentToken(authorization: string | undefined): SentToken | undefined {
@@ -40,7 +40,7 @@ export function hasToken(authorization: string | undefined): boolean {
 
 /** True for the scheme `DPoP`, in any case. */
 export function isDpop(authorization: string | undefined): boolean {
-  return authorization !== undefined && /^dpop /i.test(authorization)
+  return authorization !== undefined && /^dpop(?: |$)/i.test(authorization)
 }
 
 /** The `Authorization` header for a token, with the usual spelling of the scheme. */

@@ -39,6 +39,38 @@ t.test('answers a request without a token with a challenge without an error', as
   )
 })
 
+// covers R6750-3.1
+t.test('answers an empty token as a malformed one', async (t) => {
+  const { app, close } = await testApp({}, {}, (host) => {
+    host.get(
+      '/optional',
+      {
+        errorHandler: tellCode,
+        onRequest: (...args) => {
+          host.authenticateOptional(...args)
+        }
+      },
+      () => 'reached'
+    )
+  })
+  t.teardown(close)
+  for (const [method, url] of [
+    ['GET', '/me'],
+    ['GET', '/optional'],
+    ['GET', '/auth/userinfo'],
+    ['POST', '/auth/refresh']
+  ] as const)
+    for (const authorization of ['Bearer', 'bearer ', 'Bearer   ']) {
+      const { statusCode, headers } = await app.inject({ method, url, headers: { authorization } })
+      t.equal(statusCode, 401, url)
+      t.equal(
+        headers['www-authenticate'],
+        'Bearer error="invalid_token", error_description="The token is malformed."',
+        `${url} ${authorization}`
+      )
+    }
+})
+
 // covers A2
 t.test(
   'authenticateOptional accepts a missing token but rejects a bad one; requireFirstParty rejects third-party clients',

@@ -60,8 +60,8 @@ property(
     cases: ['none', 'token', 'refused']
   },
   (header) => {
-    const isOne = header.slice(0, 7).toLowerCase() === 'bearer '
-    equal(hasToken(header), isOne || header.slice(0, 5).toLowerCase() === 'dpop ')
+    const isOne = `${header} `.slice(0, 7).toLowerCase() === 'bearer '
+    equal(hasToken(header), isOne || `${header} `.slice(0, 5).toLowerCase() === 'dpop ')
     if (!isOne) {
       equal(bearerToken(header), undefined)
       return 'none'
