@@ -80,7 +80,8 @@ function instructions({ bypass, capturesMails, issuer, otherPort, smtpUrl }: Con
 Open ${new URL(issuer).origin} in a browser: sign up, sign in, and try the two demo clients. Or try:
 
   curl -s ${local}/auth/register -H 'content-type: application/json' -d '{"username":"ann@example.com","password":"seven green boats at dawn"}'
-  curl -s ${local}/auth/token -d grant_type=password -d username=ann@example.com --data-urlencode 'password=seven green boats at dawn'
+  TOKENS=$(curl -s ${local}/auth/token -d grant_type=password -d username=ann@example.com --data-urlencode 'password=seven green boats at dawn')
+  ACCESS_TOKEN=$(node -p "($TOKENS).access_token") REFRESH_TOKEN=$(node -p "($TOKENS).refresh_token")
   curl -s ${local}/me -H "authorization: Bearer $ACCESS_TOKEN"
   curl -s -X POST ${local}/auth/refresh -H "authorization: Bearer $REFRESH_TOKEN"
   curl -s ${local}/auth/sessions -H "authorization: Bearer $ACCESS_TOKEN"

@@ -129,12 +129,12 @@ function byHand({ issuer }: Facts): Html {
   -d '{"username":"ann@example.com",
        "password":"seven green boats at dawn"}'
 
-curl -s ${issuer}/auth/token \\
+TOKENS=$(curl -s ${issuer}/auth/token \\
   -d grant_type=password -d username=ann@example.com \\
-  --data-urlencode 'password=seven green boats at dawn'
+  --data-urlencode 'password=seven green boats at dawn')
 
 curl -s ${issuer}/me \\
-  -H "authorization: Bearer $ACCESS_TOKEN"</code></pre>
+  -H "authorization: Bearer $(node -p "($TOKENS).access_token")"</code></pre>
 </section>`
 }
 

@@ -1,8 +1,10 @@
 /** The example server, by its API and by its pages, killed and started again. */
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import t from '../support/tap.ts'
 import { freePort } from '../support/free-port.ts'
 import { decodeJwt } from '../support/jwt.ts'
@@ -141,6 +143,23 @@ t.test('runs from sign-up to sign-out, also across kill -9', async (t) => {
     204
   )
   t.equal((await fetch(`${third.origin}/me`, bearer(fresh))).status, 401, 'signed out')
+
+  await t.test('prints commands that work as they are', { skip: process.platform === 'win32' }, async (t) => {
+    const commands = third.output().match(/^ {2}(?:curl|[A-Z_]+=).*$/gm) ?? []
+    const script = commands.join('; echo\n').replaceAll('ann@', 'cat@')
+    const { stdout } = await promisify(execFile)('bash', ['-c', script])
+    const answers = stdout.split('\n').filter((line) => line !== '')
+    t.match(
+      answers.map((line): unknown => JSON.parse(line)),
+      [
+        { username: 'cat@example.com' },
+        { username: 'cat@example.com' },
+        { access_token: String },
+        { sessions: [{ current: true }] },
+        {}
+      ]
+    )
+  })
 
   if (process.platform !== 'win32')
     t.equal(statSync(join(cwd, 'data/secret')).mode & 0o777, 0o600, 'only its owner reads the secret')
