@@ -141,3 +141,13 @@ export function onceUnderWay<Result>(): (key: string, work: () => Promise<Result
     }
   }
 }
+
+/** Like `onceUnderWay`, with running work of its own for each store. */
+export function onceForStore<Result>(): (store: object, key: string, work: () => Promise<Result>) => Promise<Result> {
+  const stores = new WeakMap<object, ReturnType<typeof onceUnderWay<Result>>>()
+  return async (store, key, work) => {
+    const once = stores.get(store) ?? onceUnderWay<Result>()
+    stores.set(store, once)
+    return await once(key, work)
+  }
+}

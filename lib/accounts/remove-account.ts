@@ -1,11 +1,14 @@
 import { OAuthError } from '../errors.ts'
 import type { User } from '../ports/user-store.ts'
 import type { Origin, StayingSignIn } from '../sessions/sessions.ts'
+import { onceForStore } from './background.ts'
 import type { AccountsDeps } from './deps.ts'
 import { listLinks, withdrawGrant } from './identities.ts'
 import { endOpenTokens } from './open-tokens.ts'
 import { endConsents } from './change-password.ts'
 import { addressed, type MessageCause } from './outbox.ts'
+
+const onceRemoved = onceForStore<void>()
 
 interface Removal extends MessageCause {
   user: User
@@ -21,13 +24,17 @@ interface Removal extends MessageCause {
  * identity just now (`requireProof`). Keeps the sign-in that asks until the user is removed, so that the same request
  * can be repeated after a failure (503). After the removal, ends everything once more, for sign-ins that began
  * meanwhile or could not be ended. A failure of this does not fail the removal, because every read refuses the remains
- * of a removed user.
+ * of a removed user. Parallel calls share one removal.
  * @throws OAuthError `temporarily_unavailable`
  */
-export async function removeAccount(
-  { user, stays, admin, locale, origin }: Removal,
-  deps: AccountsDeps
-): Promise<void> {
+export async function removeAccount(removal: Removal, deps: AccountsDeps): Promise<void> {
+  await onceRemoved(deps.users, removal.user.id, async () => {
+    // An earlier call may have removed the user after this caller read them.
+    if ((await deps.users.findById(removal.user.id)) !== null) await remove(removal, deps)
+  })
+}
+
+async function remove({ user, stays, admin, locale, origin }: Removal, deps: AccountsDeps): Promise<void> {
   const sid = stays?.sid ?? null
   if (deps.users.remove === undefined)
     throw new OAuthError('server_error', 'Accounts can not be removed here.', {

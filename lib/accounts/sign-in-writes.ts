@@ -1,7 +1,7 @@
 import type { LinkedIdentity, User, UserStore } from '../ports/user-store.ts'
 import type { Origin, StayingSignIn } from '../sessions/sessions.ts'
 import { isPasswordOlder, isProved, markProved } from './address-proof.ts'
-import { lookLater, onceUnderWay } from './background.ts'
+import { lookLater, onceForStore } from './background.ts'
 import { endAll, endConsents, endPassword, type NewPassword } from './change-password.ts'
 import { changedMeanwhile } from './changed-meanwhile.ts'
 import type { AccountsDeps } from './deps.ts'
@@ -41,8 +41,7 @@ export async function settled<SignIn extends Pick<FirstFactor, 'user' | 'by' | '
   return now === null ? null : { ...signIn, user: now, writes: undefined }
 }
 
-/** The take-overs of an account by an identity that are under way, for each user store. */
-const takeOvers = new WeakMap<object, ReturnType<typeof onceUnderWay<Outcome>>>()
+const onceTakenOver = onceForStore<Outcome>()
 
 /**
  * Ends the password, the sign-ins, the passkeys and the other links of an account, and links the identity last. A
@@ -55,9 +54,7 @@ async function takeOver(
   { keeps, ...cause }: MessageCause & { keeps: string | undefined },
   deps: AccountsDeps
 ): Promise<Outcome> {
-  const once = takeOvers.get(deps.users) ?? onceUnderWay<Outcome>()
-  takeOvers.set(deps.users, once)
-  return await once(JSON.stringify([user.id, linkIdOf(link), keeps]), async () => {
+  return await onceTakenOver(deps.users, JSON.stringify([user.id, linkIdOf(link), keeps]), async () => {
     if ((await deps.users.findByIdentity?.(link))?.id === user.id) return 'already_linked'
     const endRest = async (): Promise<void> => {
       for (const { end } of deps.slots) await end?.(user, { what: 'taken_over', keeps }, cause)

@@ -1,10 +1,19 @@
 /** `app.authority.deleteUser`, and the administrator that a host names for a reset of a user's factors. */
 import t from '../support/tap.ts'
-import { memoryFactorStore, memoryUserStore } from '../../lib/index.ts'
-import { bearer, signIn, signUp, testApp } from '../support/app.ts'
+import { memoryFactorStore, memoryState, memoryUserStore } from '../../lib/index.ts'
+import { delayed } from '../../lib/testing/index.ts'
+import { bearer, signIn, signUp, testApp, type TestApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
 import { logIn } from '../support/factors.ts'
 import { giveSecondFactor, secondFactorOf } from '../support/second-factor.ts'
+
+/** The refusal of a removal that comes after another one. */
+const notFound = (error: { error?: string }): void => {
+  if (error.error !== 'not_found') throw error as Error
+}
+
+const own = async (app: TestApp['app'], token: string) =>
+  await app.inject({ method: 'DELETE', url: '/auth/account', headers: bearer(token) })
 
 t.test('deleteUser removes an account with its sessions, tokens and second factors', async (t) => {
   const factors = memoryFactorStore()
@@ -41,6 +50,31 @@ t.test('deleteUser removes an account with its sessions, tokens and second facto
   t.equal(await app.authority.deleteUser(sub), false, 'a repeat finds nobody')
   t.same(events, [])
   t.equal(await app.authority.deleteUser('nobody\0at all'), false)
+})
+
+t.test('reports one removal for ten parallel requests of the host, of administrators and of the user', async (t) => {
+  const ways: Record<string, (test: TestApp, sub: string, token: string) => Promise<unknown>> = {
+    deleteUser: async ({ app }, sub) => await app.authority.deleteUser(sub),
+    'users.remove': async ({ app }, sub) => await app.authority.users.remove(sub).catch(notFound),
+    'DELETE /auth/account': async ({ app }, _sub, token) => await own(app, token),
+    'all at once': async ({ app }, sub, token) =>
+      await Promise.all([
+        app.authority.deleteUser(sub),
+        app.authority.users.remove(sub).catch(notFound),
+        own(app, token)
+      ])
+  }
+  for (const [way, remove] of Object.entries(ways)) {
+    const test = await testApp({ users: delayed(memoryUserStore()), state: delayed(memoryState()) })
+    t.teardown(test.close)
+    const { sub } = await signUp(test.app, 'ann@example.com')
+    const { access_token: token } = await signIn(test.app, 'ann@example.com')
+    await Promise.all(Array.from({ length: 10 }, async () => await remove(test, sub, token)))
+    await test.messages.next('account_removed')
+    t.equal(await test.app.authority.deleteUser(sub), false, way)
+    t.equal(test.events.filter(({ name }) => name === 'account_removed').length, 1, way)
+    t.equal(test.messages.messages.filter(({ kind }) => kind === 'account_removed').length, 1, way)
+  }
 })
 
 // covers SS-06
