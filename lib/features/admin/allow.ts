@@ -10,7 +10,10 @@ const BUDGET_MS = 1000
 
 type Deps = Pick<AccountsDeps, 'advise' | 'clock'>
 
-/** Wraps the host's `admin.allow`. Grants no scope if the function fails or returns anything but admin scopes. */
+/**
+ * Wraps the host's `admin.allow`. Grants no scope if the function fails or returns anything but an array of admin
+ * scopes.
+ */
 export function allowing(allow: AllowFunction, deps: Deps): Administration['allow'] {
   return async ({ user, client, scopes }) => {
     const answer = await answered('allow', deps, () => allow({ user, client, scopes: [...scopes] }))
@@ -30,8 +33,9 @@ export interface ActingParty {
 type Protects = (user: User, actor: ActingParty) => unknown
 
 /**
- * The default of `admin.isProtected`: protects an administrator from administrators with fewer rights. Otherwise a
- * lesser administrator could give a greater one a new email address, reset the password and take over the account.
+ * The default of `admin.isProtected`: protects a user who may get an admin scope that the acting administrator lacks.
+ * Otherwise a lesser administrator could give a greater one a new email address, reset the password and take over the
+ * account.
  */
 export const protectingGreater =
   (allow: AllowFunction): Protects =>
@@ -66,7 +70,10 @@ async function answered(name: string, deps: Deps, ask: () => unknown): Promise<u
   }
 }
 
-/** Logs the failure, at most once a minute. Omits the function's own error, because it may contain personal data. */
+/**
+ * Logs the failure, at most once a minute for each option. Omits the function's own error, because it may contain
+ * personal data.
+ */
 function refuse(name: string, what: string, { advise }: Pick<Deps, 'advise'>): void {
   advise({
     code: 'FST_AUTHORITY_HOOK_FAILED',

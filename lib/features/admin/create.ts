@@ -47,7 +47,7 @@ export async function create(
 /**
  * Issues an access token with which an actor uses the service as the user. Creates no refresh token, ID token or
  * session. The token contains no authentication time, so routes that require a recent sign-in reject it.
- * @throws OAuthError `conflict` for a disabled user, or for a user as the actor whose account is not active
+ * @throws OAuthError `conflict` if the user is disabled, or if the actor is a user without an active account
  * @throws OAuthError `access_denied` for a client as the actor
  * @throws OAuthError `invalid_scope` if no requested scope can be granted
  */

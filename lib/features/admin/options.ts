@@ -15,9 +15,9 @@ import {
 
 const aFunction = Type.Function([], Type.Unknown(), { takes: 'a function' })
 
-/** The argument of `admin.allow`: who asks for which scopes. */
+/** The argument of `admin.allow`: the requested scopes, and the user and client that request them. */
 export interface AdminAsk<Account extends User = User> {
-  /** The user. `null`: a machine client asks for a token of its own. */
+  /** The user. `null`: a machine client acts for itself. */
   user: Account | null
   /** The client of the token. `null`: no client is involved, as on the pages of administration. */
   client: Client | null
@@ -47,9 +47,9 @@ interface ImpersonationOptions extends Given<typeof IMPERSONATION> {}
 const ADMIN = {
   /**
    * `({ user, client, scopes }) => scopes`: returns those of the requested scopes that the user or the machine client
-   * may have. The service calls the function whenever it issues or checks a token or shows a page of administration. It
-   * grants no scope if the function throws, takes longer than a second, or does not return an array of `authority:`
-   * scopes.
+   * may have. The service calls the function before it issues a token with `authority:` scopes, and when an
+   * administrator uses a route or a page of administration. It grants no scope if the function throws, takes longer
+   * than a second, or does not return an array of `authority:` scopes.
    */
   allow: required(option<AllowFunction>(aFunction)),
   /**
@@ -60,7 +60,7 @@ const ADMIN = {
     ...aFunction,
     otherwise: 'people to whom `allow` gives a scope that the administrator lacks'
   }),
-  /** Fields of the rows of users that administrators see, besides those of `registration.fields`. */
+  /** Fields of the user rows to show to administrators, besides those of `registration.fields`. */
   fields: words({ uniqueItems: true, takes: 'names of fields, each once', otherwise: 'none' }),
   /** Access tokens with which administrators use the service as a user. `false`: impersonation is off. */
   impersonation: orFalse(option<ImpersonationOptions>(section(IMPERSONATION, { takes: '{ expiresIn, notify }' })), {

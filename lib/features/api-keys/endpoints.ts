@@ -59,7 +59,7 @@ function requireRights(
   if (resource !== undefined) namedResources({ resource: resourceUrl(resource, grants.issuer) }, client, grants)
 }
 
-/** The API keys of the signed-in user. */
+/** The endpoints for the API keys of the signed-in user. */
 export function apiKeyEndpoints(keys: ApiKeys): Endpoint[] {
   return [
     endpoint({

@@ -41,7 +41,7 @@ const API_KEYS = {
    * an API. `openid`, `offline_access` and `authority:` scopes are never among them.
    */
   scopes: words({ uniqueItems: true, takes: 'an array of scopes, each once', otherwise: 'all that a key can have' }),
-  /** How many unexpired keys a user can have. */
+  /** The maximum number of unexpired keys of a user. */
   maxPerUser: integer(1, 1000, { default: 20 }),
   /** The maximum lifetime of a key in seconds, which is also the default. Without this option, keys may have no end. */
   expiresIn: seconds(60, MAX_KEY_SECONDS, { otherwise: 'no end', to: 'Ms' }),

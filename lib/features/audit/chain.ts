@@ -8,7 +8,7 @@ import {
   PRUNED
 } from '../../ports/audit-log.ts'
 
-/** The MAC that stands before the first entry of a chain. */
+/** Stands for the previous MAC in the first entry of a chain. */
 export const NO_MAC = ''
 const FORM = 'fastify-authority audit 1'
 const PAGE = 500
@@ -17,8 +17,8 @@ const PAGE = 500
 export type Unchained = Omit<AuditEntry, 'chain' | 'seq' | 'mac'>
 
 /**
- * Computes the MAC of an entry over its content and the MAC of the entry before. Leaves out the IP address, so that the
- * address can be deleted later. `ipMac` stands for it.
+ * Computes the MAC of an entry over its content and the MAC of the entry before. Covers `ipMac` instead of the IP
+ * address, so that the address can be deleted later.
  */
 export function macOf(key: Uint8Array, entry: Omit<AuditEntry, 'mac'>, before: string): string {
   const { chain, seq, at, action, outcome, actor, target, clientId, sid, requestId, ipMac, details } = entry
@@ -28,7 +28,9 @@ export function macOf(key: Uint8Array, entry: Omit<AuditEntry, 'mac'>, before: s
   return createHmac('sha256', key).update(JSON.stringify(canonical)).digest('base64url')
 }
 
-/** Computes a MAC of an IP address. It outlives the address, so that entries of a given address can still be found. */
+/**
+ * Computes a MAC of an IP address. The MAC outlives the address, so that entries of a given address can still be found.
+ */
 export const addressMac = (key: Uint8Array, ip: string): string =>
   createHmac('sha256', key).update(`address ${ip}`).digest('base64url')
 

@@ -74,7 +74,7 @@ const KINDS: Readonly<Record<AuthorityEventName, Kind>> = {
   audit_degraded: 'never'
 }
 
-/** The facts that an entry repeats: words and ids of this library, and nothing that a person wrote. */
+/** The facts of an event that its audit entry repeats. None of them is a text that a person wrote. */
 const DETAILS = [
   'reason',
   'kind',
@@ -115,7 +115,10 @@ export const recordedEvents = (kinds: 'admin' | 'security' | 'all'): AuthorityEv
 
 type Facts = Partial<Record<'userId' | 'sid' | 'clientId' | 'kid' | 'by' | 'admin' | (typeof DETAILS)[number], unknown>>
 
-/** Makes an entry from an event. `null`: the host or an administrator removed an account, and `audit` wrote it. */
+/**
+ * Makes an entry from an event. `null`: the host or an administrator removed an account, which `audit` has already
+ * recorded.
+ */
 export function recorded<Name extends AuthorityEventName>(action: Name, given: EventFacts[Name]): Recorded | null {
   const facts = given as Facts
   const [userId, sid, clientId, kid] = [idIn(facts.userId), idIn(facts.sid), idIn(facts.clientId), idIn(facts.kid)]
@@ -172,9 +175,9 @@ function actorOf({
 
 const DAY_MS = 86_400_000
 const CHECKPOINT_MS = 600_000
-/** The number of entries that an export reads at once. */
+/** Maximum number of entries that an export reads at once. */
 const EXPORT_SLICE = 1000
-/** The number of entries that one `prune` call removes. */
+/** Maximum number of entries, and of IP addresses, that one `prune` call removes. */
 const SLICE = 1000
 
 export async function create(

@@ -15,7 +15,7 @@ const MOST_GIVEN_UP = 1000
 const CHECKPOINT_ENTRIES = 1000
 
 type Deps = Pick<AccountsDeps, 'clock' | 'random' | 'onError'> & {
-  /** Called once when the store stops accepting entries, and again only after writes have succeeded in between. */
+  /** Called once when a queued entry can't be written, and again only after a write has succeeded in between. */
   onDegraded(waiting: number): void
   /** Called with the end of the chain, to record it where an attacker with access to the table can't change it. */
   onCheckpoint(checkpoint: AuditCheckpoint): void
@@ -24,7 +24,9 @@ type Deps = Pick<AccountsDeps, 'clock' | 'random' | 'onError'> & {
 type Given = Omit<Unchained, 'at' | 'ipMac'>
 
 interface AuditWriter {
-  /** Resolves to the number of the entry. @throws OAuthError `temporarily_unavailable` if it can't be written now */
+  /**
+   * Resolves to the number of the entry. @throws OAuthError `temporarily_unavailable` if the entry can't be written now
+   */
   must(entry: Given): Promise<number>
   /** Queues the entry. Drops it if too many entries wait. A later entry `audit_gap` counts the dropped entries. */
   may(entry: Given): void
@@ -58,7 +60,10 @@ export function auditWriter(log: AuditLog, key: Uint8Array, deps: Deps): AuditWr
     ipMac: entry.ip === null ? null : addressMac(key, entry.ip)
   })
 
-  /** Writes an entry after all earlier ones, because its MAC includes the MAC before. `turn.isOver`: don't write it. */
+  /**
+   * Writes an entry after all earlier ones, because its MAC includes the MAC before. `turn.isOver`: the caller has
+   * given up, so the entry is not written.
+   */
   function write(entry: Unchained, turn = { isOver: false }): Promise<number> {
     const written = last.then(async () => {
       if (turn.isOver) throw new Error('Its time was over before its turn came.')

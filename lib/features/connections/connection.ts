@@ -22,7 +22,7 @@ interface Parts {
   sealer: Sealer
 }
 
-/** The connections by id. No provider is asked before the first sign-in. */
+/** Makes the connections, by their ids. Sends no request to a provider. */
 export async function connectionsOf(
   connections: readonly ConnectionSettings[],
   { registration }: Pick<Settings, 'registration'>,
@@ -174,7 +174,7 @@ function connectionOf(
 
 /**
  * Makes `keep`, which seals a refresh token for a link, and `withdraw`, which revokes it at the provider. Both do
- * nothing if the connection names no revocation endpoint.
+ * nothing without a revocation endpoint of the provider.
  */
 function grantsOf(
   { id, provider }: Pick<ConnectionSettings, 'id' | 'provider'>,

@@ -66,7 +66,8 @@ export function connectionEndpoints(connections: ReadonlyMap<string, Pick<Connec
       handle: async (request, _reply, { grants: { accounts } }) => {
         const { user, sid, authentication } = accountOf(request)
         const origin = originOf(request)
-        // Requires a fresh sign-in, so that a stolen session cannot remove the owner's other ways to sign in.
+        // Requires a fresh sign-in, so that a session that is stolen later cannot remove the owner's other ways to sign
+        // in.
         await requireProof('unlink', { user, sid, authentication, origin }, accounts)
         const cause = { by: 'user', locale: localeOf(request), origin } as const
         const outcome = await unlinkIdentity(user, request.params.id, cause, accounts)

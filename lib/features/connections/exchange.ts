@@ -28,8 +28,8 @@ import { type Granted, grantedBy } from '../../oauth/target.ts'
 import { TOKEN_EXCHANGE } from './grants.ts'
 
 /**
- * The error text that an app gets for each failure. All refused tokens have the same text (`REFUSED`), because the
- * only remedy is another sign-in at the provider. The event and the log contain the reason.
+ * The error texts for refused people and accounts. Refused tokens all have the text `REFUSED`, because the only remedy
+ * is another sign-in at the provider. The event and the log contain the reason.
  */
 const SAID: Partial<Record<UpstreamFailure, string>> = {
   email: 'The connection does not take this person, or their address.',
@@ -72,8 +72,9 @@ export function tokenExchange(
 /**
  * Exchanges an ID token, which an app got from another provider, for tokens of this service. The rules of the
  * connection's callback decide which user signs in. A user with two-step sign-in must use a second factor. A valid
- * token is used up, whatever the outcome. A refused token or person is `invalid_grant`, not `invalid_request` as in RFC
- * 8693, so that an app can distinguish a bad request from one that needs another sign-in.
+ * token is used up before its user is looked up, so a later failure does not make it valid again. A refused token or
+ * person is `invalid_grant`, not `invalid_request` as in RFC 8693, so that an app can distinguish a bad request from
+ * one that needs another sign-in.
  * @see RFC 8693 §2.1, §2.2
  */
 async function exchangeToken(

@@ -49,9 +49,8 @@ const DOMAIN = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9
 const STORE_METHODS = ['findByIdentity', 'linkIdentity'] as const
 
 /**
- * Rejects an object that was not made by `google(…)` or another function of ours. Runs before the check of the fields,
- * because the host may have given the argument of such a function, and the error would name a field that only the
- * function knows.
+ * Rejects an entry of `connections` without a `provider`, such as the plain argument of `google(…)`. Runs before the
+ * schema check, whose error would name a field that only that function knows.
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the path
  */
 function refuseUnmade({ connections }: Readonly<Record<string, unknown>>): void {
@@ -90,7 +89,7 @@ function endpointOption(protocol: Provider['protocol'], place: string): string {
 type Refuse = (field: string, got: unknown, takes: string, confidential?: boolean) => Error
 
 /**
- * Checks the connections beyond the schema of each field.
+ * Checks the rules that the schema of a single field can't express.
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the path
  */
 function checkConnections(

@@ -6,7 +6,7 @@ export const TOKEN_EXCHANGE = {
   signsIn: 'any',
   clients: { firstParty: 'nobody is asked there what the client may' },
   params: {
-    // As much as the whole body may have, because another issuer decides how long the token is.
+    // The limit of the whole body, because another issuer decides how long the token is.
     subject_token: { bytes: 16384, what: 'An ID token that an app got from the provider of `connection`.' },
     subject_token_type: { bytes: 256, what: '`urn:ietf:params:oauth:token-type:id_token`.' },
     requested_token_type: { bytes: 256, what: '`urn:ietf:params:oauth:token-type:access_token`, or absent.' },

@@ -123,9 +123,9 @@ export interface ConnectModels {
   /** `fields`: required fields that the provider did not send. `email`: the address of the new account, or `null`. */
   connect_finish: FormModel & { name: string; email: string | null; fields: ProfileField[]; loginUrl: string }
   /**
-   * A button `link` has the id of the link to remove. The form has `current_password` if `askPassword` is true.
-   * `signInUrl`: a user without a password, or with a second factor, signs in again there first. `null`: no sign-in is
-   * needed. `ways`: posting an empty form to a `url` begins to link another account.
+   * Each link has a button named `link` with the id of the link, which removes it. The form has `current_password` if
+   * `askPassword` is true. `signInUrl`: a user without a password, or with a second factor, signs in again there first.
+   * `null`: no sign-in is needed. `ways`: posting an empty form to a `url` begins to link another account.
    */
   account_connections: AccountModel & {
     links: AccountLink[]

@@ -11,11 +11,11 @@ import { domainOf } from '../../accounts/ways-in.ts'
 import { UpstreamError, type UpstreamFailure } from '../../errors.ts'
 
 /**
- * The facts about a person at another provider that matter here. A sealed cookie keeps these facts while the person
- * completes the sign-in.
+ * The facts about a person who has signed in at another provider. A sealed cookie keeps them while the person completes
+ * the sign-in.
  */
 export interface FederatedPerson extends Identity {
-  /** In the normal form of usernames, and only if the provider verified it. */
+  /** The address in the normal form of usernames. Set only if the provider verified it. */
   email?: string
   /** The fields from the provider that an account may take. */
   profile: Record<string, unknown>
@@ -55,9 +55,9 @@ export function personOf(
 const LINKS = ['picture', 'profile', 'website']
 
 /**
- * Drops links that would run code when clicked or shown, such as `javascript:` ones, and values that no database can
- * store or that are too long. Does not throw, because people fill in their profile at the provider, and a sign-in must
- * not fail because of a name.
+ * Drops links with a scheme other than `https:` and `http:`, such as `javascript:`, which would run code. Drops values
+ * that some databases can't store, and texts that are too long. Does not throw, because people fill in their profile at
+ * the provider, and a sign-in must not fail because of a name.
  */
 function withoutOddValues(profile: Record<string, unknown>): Record<string, unknown> {
   const isOddLink = (value: unknown): boolean =>
@@ -122,7 +122,7 @@ export function newAccount(
 interface FederatedFacts {
   /** `link`: a signed-in user adds the identity to their account. */
   mode: 'signin' | 'link'
-  /** True if the connection is on, asked again now. */
+  /** True if the connection is on now. */
   enabled: boolean
   /** True if the connection accepts the person's address, or accepts the person without an address. */
   emailAccepted: boolean
@@ -130,11 +130,11 @@ interface FederatedFacts {
   elsewhere: boolean
   /** The user to whom the identity is linked. `theirs`: the user who signs in, or who adds the identity. */
   identity: 'unknown' | 'theirs' | 'anothers'
-  /** True if the user who would be signed in is disabled. */
+  /** True if the user to sign in, or to link, is disabled. */
   disabled: boolean
   /** True if an account here has the address that the provider verified. */
   account: boolean
-  /** True if the account here has confirmed the address as well. */
+  /** True if the address of that account is confirmed here. */
   accountVerified: boolean
   /** True if the provider controls the mailbox. */
   authoritative: boolean
@@ -182,7 +182,7 @@ const ROWS: readonly Row[] = [
   { when: { mode: 'link', identity: 'theirs' }, outcome: 'already_linked' },
   { when: { mode: 'link' }, outcome: 'link' },
 
-  // A linked identity signs in whatever address the provider sends now.
+  // A linked identity signs in its user, even if another account has the address that the provider sends now.
   { when: { identity: 'theirs' }, outcome: 'signed_in' },
 
   { when: { account: false, registers: false }, outcome: { refused: 'closed' } },

@@ -23,8 +23,7 @@ import { isManagedElsewhere } from '../../accounts/ways-in.ts'
 
 /**
  * The rate limit of a sign-up. If anybody can have any number of identities at the provider, the sign-up counts like a
- * registration by password. A provider that controls the mailbox, or a connection with `domains`, limits the number of
- * sign-ups by itself.
+ * registration by password. Otherwise the rule `connect` applies, because each sign-up needs a mailbox of its own.
  */
 export function signUpCheck({ domains }: { domains: readonly string[] }, authoritative: boolean): SignUpCheck {
   return domains.length === 0 && !authoritative ? { rule: 'register' } : { rule: 'connect', kept: true }
@@ -54,8 +53,8 @@ export interface FederatedArrival {
 }
 
 /**
- * The user here. `confirm`: the person signs in as `userId` and then links the identity. `ask`: they fill in the
- * missing fields of a new account.
+ * The user of this service. `confirm`: the person signs in as `userId` and then links the identity. `ask`: they fill in
+ * the missing fields of a new account.
  */
 type FederatedUser =
   | { to: 'user'; user: User; isNew: boolean; writes?: SignInWrites | undefined }
@@ -146,8 +145,8 @@ const managesAddress = (connection: Connection, email: string | undefined): bool
   connection.enforce && acceptsEmail(connection, email)
 
 /**
- * Finds the account with this email address whose username is not the address. If several accounts have the address,
- * only those that have confirmed it count. `null`: there is no such account, or more than one.
+ * Finds the only account with this email address. If some of several accounts have confirmed the address, ignores the
+ * others. `null`: there is no such account, or more than one.
  */
 async function soleOf(email: string, users: UserStore): Promise<User | null> {
   const found = ((await users.findByEmail?.(email)) ?? []).filter(

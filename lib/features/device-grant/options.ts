@@ -7,7 +7,7 @@ const DEVICE_GRANT = {
   expiresIn: seconds(60, 1800, { default: 600, to: 'Ms' }),
   /** Seconds between two polls of a device. */
   interval: seconds(1, 60, { default: 5, to: 'Ms' }),
-  /** The page on which people enter the code. Absolute at the issuer's origin: it ignores `prefix`. */
+  /** The path of the page on which people enter the code. It is absolute and does not begin with `prefix`. */
   path: text({ pattern: `^(?:/${LITERAL}+)+$`, default: '/device', takes: 'an absolute path such as "/device"' })
 }
 

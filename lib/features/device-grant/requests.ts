@@ -25,7 +25,7 @@ import { parseScope } from '../../protocol/scope.ts'
 import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
 import type { DeviceSettings } from './options.ts'
 
-/** Attempts to find a user code that no live request has. A collision is very rare. */
+/** Maximum number of attempts to find a user code that no live request has. A collision is very rare. */
 const TRIES = 5
 
 interface NewDeviceRequest {

@@ -35,7 +35,10 @@ export function dpopNonces(issuer: string, keys: readonly [Uint8Array, ...Uint8A
   }
 }
 
-/** Checks the DPoP proofs of requests. The state remembers used proofs, so that no process accepts a replay. */
+/**
+ * Checks the DPoP proofs of requests. The state remembers used proofs, so that no process that shares it accepts a
+ * replay.
+ */
 export function create(
   { requireNonce, maxAgeSeconds }: DpopSettings,
   { accounts: { clock, issuer }, assertions, keysFor }: Kernel

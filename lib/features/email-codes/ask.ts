@@ -11,7 +11,7 @@ import type { Sealer } from '../../ports/cryptography.ts'
 
 /**
  * Normalizes the username or email address that a person typed to get a code. Reads no store.
- * @throws OAuthError `invalid_request` for a text that can be neither a username nor an email address
+ * @throws OAuthError `invalid_request` for a text that can't be a username, or has an `@` but is no email address
  */
 export function readRecipient(typed: string): string {
   const name = normalizeUsername(typed.trim())
@@ -26,8 +26,8 @@ export function readRecipient(typed: string): string {
 /**
  * Stores a code for this name and sends it to the email address of the user. For an unknown name, or a user who gets no
  * codes, takes the same steps but sends no message, so that the caller can't tell whether the account exists. With
- * `signUp`, an address without a user gets a message too. A new code replaces the former one. The code of a known
- * browser is replaced only by a request of that browser.
+ * `signUp`, an address that may become a new account gets a message too. A new code replaces the former one. The code
+ * of a known browser is replaced only by a request of that browser.
  */
 export async function sendSignInCode(
   { name, device }: Pick<PendingCode, 'name' | 'device'>,
@@ -71,8 +71,8 @@ export async function sendSignInCode(
 }
 
 /**
- * Returns the email address that gets the code for this name, or `''` if the user has none. The code is bound to this
- * address, so it stops working if the account changes its address.
+ * Returns the email address that gets the code for this name. `''`: the user has none. Without a user, returns the
+ * name. The code is bound to the address, so it stops working if the account changes its address.
  */
 export const mailboxOf = (name: string, user: User | null): string => (user === null ? name : addressOf(user))
 

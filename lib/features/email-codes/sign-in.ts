@@ -141,7 +141,7 @@ interface EmailSignUp {
 /**
  * Creates an account without a password for a proved mailbox, and signs its owner in. Only one of parallel calls
  * creates the account.
- * @throws OAuthError `invalid_code` if a user has the address meanwhile. The person can sign in with another code
+ * @throws OAuthError `invalid_code` if an account with the address exists by then, or if no new account may have it
  */
 export async function signUpByEmail(
   { name, fields, clientId }: EmailSignUp,

@@ -36,7 +36,7 @@ export function invitationsOver(deps: AccountsDeps): Invitations {
       : invalidLink()
   }
 
-  /** Makes the token work again after a failure that the person did not cause. */
+  /** Makes the token work again after a failure other than `conflict` or `invalid_token`. */
   async function putBack(record: OneTimeToken): Promise<void> {
     try {
       await oneTimeTokens.put(record)
@@ -76,7 +76,7 @@ export function invitationsOver(deps: AccountsDeps): Invitations {
       const record = await oneTimeTokens.consume('invitation', digest, clock.now())
       if (record === null) throw alreadyAccepted()
       try {
-        // Reads the user after the token was used up: a parallel change of the address ends tokens after its write.
+        // Reads the user after the token is used up, so that the check below sees a parallel change of the address.
         const user = await users.findById(record.userId)
         if (!isActive(user) || !isBoundTo(token, 0, addressOf(user))) throw invalidLink()
         if (!(await isOpen(user))) throw alreadyAccepted()

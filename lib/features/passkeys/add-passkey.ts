@@ -51,7 +51,7 @@ async function addPasskey(
     },
     config
   )
-  // An account whose address was never confirmed may belong to another person: see `awaitsConfirmation`.
+  // An account with an unconfirmed address may be another person's. A factor would lock out the owner of the address.
   if (of.isInvited !== true) refuseUnconfirmed(user, deps)
   const now = clock.now()
   const { codes, digests } = newRecoveryCodes(user, deps)
@@ -64,8 +64,8 @@ async function addPasskey(
     lastUsedAt: null,
     provisional: of.isInvited !== true && makesProvisional(user)
   }
-  // Makes the undo link before the factor is stored. If the link fails, there is no factor of another person that the
-  // owner of the mailbox could not undo.
+  // Makes the undo link before storing the factor. If the link can't be made, no factor is stored that the owner of the
+  // mailbox could not undo.
   const undo = of.isInvited === true || hasFactor(found) ? null : await makeUndoLink(user, { what: 'factor' }, deps)
   const added = await storeFactor(
     of,

@@ -17,7 +17,7 @@ import type { Enroller, PasskeyKind, PasskeyPurpose } from '../../accounts/facto
 
 type ChallengeDeps = Pick<ProvingDeps, 'service' | 'clock' | 'random'>
 
-/** The option `passkeys`, with the keys that challenges are made with. */
+/** The option `passkeys`, with the keys for challenges. */
 export interface PasskeyConfig {
   rpId: string
   rpName: string
@@ -42,7 +42,7 @@ export type ChallengePurpose =
   | { to: 'reauthentication'; userId: string; sid: string }
 
 /**
- * The text that a challenge is made for. The same text is made again to check the answer, so the members of a purpose
+ * Serializes the purpose for which a challenge is made. The check makes the text again, so the members of a purpose
  * must have the same order both times. So only `additionBy` and `purposeOf` make purposes with several members.
  */
 const purposeText = (purpose: ChallengePurpose, { service }: ChallengeDeps): string =>

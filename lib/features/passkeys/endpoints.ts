@@ -108,7 +108,7 @@ export function passkeyEndpoints(
       answers: { 200: Type.Object({ options: Options }) },
       handle: () => ({ options: passkeys.signInOptions() })
     }),
-    // The origins that may use the passkeys of this domain. @see W3C WebAuthn Level 3 §5.11
+    // The other origins that may use the passkeys of this domain. @see W3C WebAuthn Level 3 §5.11
     endpoint({
       method: 'GET',
       path: 'webauthn',

@@ -8,7 +8,9 @@ import { secondFactors, titleOf } from '../second-factors/feature.ts'
 import type { FactorSettings } from '../second-factors/options.ts'
 import { canHavePasskeys, PASSKEY_GRANT, PASSKEY_OPTIONS, type PasskeySettings, resolvePasskeys } from './options.ts'
 
-/** Passkeys and security keys. On with second factors if browsers have passkeys for the issuer, unless turned off. */
+/**
+ * Passkeys and security keys. On if second factors are on and browsers support passkeys for the issuer, unless `false`.
+ */
 export const passkeys: Feature<{ factors: FactorSettings; passkeys: PasskeySettings }> = {
   name: 'passkeys',
   needs: ['secondFactors'],

@@ -39,7 +39,7 @@ const PASSKEYS = {
   }),
   /** True to propose a passkey after a sign-in by password, or after a sign-up without a password. */
   prompt: flag({ default: true }),
-  /** How many passkeys and security keys an account may have. */
+  /** The maximum number of passkeys and security keys of an account. */
   maxPerUser: integer(1, 100, { default: 20 })
 }
 
@@ -48,8 +48,9 @@ export interface PasskeyOptions extends Given<typeof PASSKEYS> {}
 
 export const PASSKEY_OPTIONS = {
   /**
-   * Passkeys and security keys. On with `factors` if browsers have passkeys for the issuer: its host is a name and no
-   * address, and it is `https:`, or localhost. `false` turns them off, and none of their code is loaded.
+   * Passkeys and security keys. On with `factors` if browsers support passkeys for the issuer: it is `https:` with a
+   * host name instead of an IP address, or its host is localhost. `false` turns them off, and none of their code is
+   * loaded.
    */
   passkeys: orFalse(section<PasskeyOptions>(PASSKEYS), { takes: 'an object, or false' })
 }
@@ -57,7 +58,7 @@ export const PASSKEY_OPTIONS = {
 export interface PasskeyOption extends Given<typeof PASSKEY_OPTIONS> {}
 
 /**
- * True if browsers have passkeys for pages of this issuer.
+ * True if browsers support passkeys for pages of this issuer.
  * @see W3C WebAuthn Level 3 §5.1.3, Secure Contexts §3.1
  */
 export function canHavePasskeys(issuer: string): boolean {

@@ -153,7 +153,7 @@ function verified(
 
 /**
  * Uses up the challenge in the store. Of parallel calls with the same answer, only one succeeds. If the store refuses
- * the passkey because of its counter, the user gets a message.
+ * the passkey because of its counter, `tellOfFailure` sends the user a message.
  */
 async function use(
   { challenge, signCount, backedUp }: Assertion,

@@ -29,8 +29,8 @@ type Stored = Exclude<AddedFactor, { outcome: 'not_first' }>
 
 /**
  * Stores a factor. Removes it again if the sign-in that adds it has ended meanwhile, or if a store fails before the
- * user is told. With `turnsOn` all other sign-ins of the user end, so that a thief who got in by the password alone is
- * out.
+ * user is told. With `turnsOn` all other sign-ins of the user end, because a thief may have signed in by the password
+ * alone.
  * @throws OAuthError `invalid_token` if other factors have changed meanwhile; `login_required` if the sign-in has ended
  * meanwhile; `temporarily_unavailable`
  */
@@ -126,7 +126,8 @@ export async function orInBackground(
 }
 
 /**
- * Refuses a user whose address is not confirmed yet. Every caller that stores a factor must call this function first.
+ * Refuses a user whose address must be confirmed first. Every caller that stores a factor must call this function
+ * before, unless the host has invited the user.
  * @throws OAuthError `access_denied` with the reason
  */
 export function refuseUnconfirmed(user: User, deps: Pick<AccountsDeps, 'users' | 'outbox'>): void {
@@ -139,8 +140,8 @@ export function refuseUnconfirmed(user: User, deps: Pick<AccountsDeps, 'users' |
 }
 
 /**
- * Refuses a user whose address is not confirmed yet, at the start of an enrolment. Sends the confirmation message
- * before that, if none was sent in the last five minutes.
+ * Refuses a user whose address must be confirmed before an enrolment. Sends the confirmation message first, if none was
+ * sent in the last five minutes.
  */
 export async function requireConfirmedAddress(user: User, cause: MessageCause, deps: AccountsDeps): Promise<void> {
   if (awaitsConfirmation(user, deps)) await sendVerificationAgain(user, cause, deps)

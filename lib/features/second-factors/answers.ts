@@ -141,9 +141,9 @@ export function authorizeSlots(accounts: ProvingDeps): Required<AuthorizeSlots> 
 }
 
 /**
- * Returns the step that a session lacks by the client's requirement or by the host's policy. The signed-in user takes
- * that step in the same session, so that a host's own sign-in page need not ask for a second factor. Rejects if a hook
- * or a store fails.
+ * Returns the step that a session lacks by the client's requirement or by the host's policy. The user gives a missing
+ * second factor in the same session, so that a host's own sign-in page need not ask for it. Rejects if a hook or a
+ * store fails.
  */
 async function missingStep(
   { session, user }: SignedInPerson,
@@ -161,7 +161,7 @@ async function missingStep(
     if (!byHost) return null
     return isRecentEnough(session, now) ? 'enrolment' : 'sign_in'
   }
-  // The host requires the factor, and a remembered browser is exempt from that.
+  // A remembered browser is exempt from the host's requirement, but not from that of the client.
   if (!byClient && isRememberedIn(user, found, { remembered }, { clock, factors })) return null
   const isTooOld = maxAge !== undefined && now - provedSince(session) > maxAge * 1000
   const isEnough = !byClient || contextOf(withCode(session, now), possible ?? []) !== null
@@ -169,8 +169,8 @@ async function missingStep(
 }
 
 /**
- * True if the user can reach the level `acr` by a new sign-in. An emailed code reaches no higher level together with a
- * second factor. So a user with neither password nor connection needs a passkey to reach `mfa`.
+ * True if the user can reach the level `acr` by a new sign-in. An emailed code does not reach `mfa`, not even with a
+ * second factor. So on the hosted sign-in page, a user with neither password nor connection needs a passkey for it.
  */
 async function reaches(
   acr: string,
@@ -213,7 +213,7 @@ async function stepTowards(
     return acr === PASSKEY_ACR ? (lacksCode ? 'second_factor' : 'never') : null
   }
   const { apps, passkeys } = newKindsOf(accounts)
-  // True if a second factor, now or after its set-up, would bring the sign-in to this level.
+  // True if setting up a second factor would bring the sign-in to this level.
   const helps = acr === MFA_ACR && !hasSecond && (lacksCode || user.passwordHash !== null)
   if (!helps) return accountPages && passkeys !== null ? 'passkey' : 'never'
   if (passkeys === null && apps === null) return 'never'

@@ -32,7 +32,7 @@ export interface FactorDeps {
 /** The dependencies of accounts, with those of second factors. */
 export type ProvingDeps = AccountsDeps & { factors: FactorDeps }
 
-/** The kernel's dependencies with those of second factors. */
+/** Adds the dependencies of second factors to those of accounts. */
 export function withFactors(
   { methods, rememberDeviceMs, required, totpIssuer }: FactorSettings,
   { accounts, clients, factors, keysFor, storedKeysFor, settings }: Kernel

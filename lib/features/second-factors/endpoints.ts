@@ -45,7 +45,7 @@ export async function freshCaller(
   return caller
 }
 
-/** A signed-in user's own second factors. A change takes a fresh sign-in. Reading them does not. */
+/** The endpoints for a signed-in user's own second factors. A change requires a fresh sign-in. Reading does not. */
 export function factorEndpoints(accounts: ProvingDeps): Endpoint[] {
   const { factors } = accounts
   const fresh = async (request: FastifyRequest): ReturnType<typeof freshCaller> => await freshCaller(request, accounts)

@@ -12,16 +12,14 @@ import type { Origin } from '../../sessions/sessions.ts'
 import { invalidLink } from '../../accounts/message-codes.ts'
 
 /*
- * The way back for a user who has lost every second factor, after the host has checked their identity by means of its
- * own.
+ * A link for a user who has lost every second factor. The host makes it after its own check of the user's identity.
  *
- * The link proves only that check. It is no factor. It never signs anybody in, and the session afterwards rests on the
- * first factor and on the new second one alone. So a thief of the link needs the password too, and the link is no help
- * to a thief of the password.
+ * The link proves only that check. It is no factor, and it signs nobody in. The session afterwards rests on the first
+ * factor and on the new second one. So a thief of the link needs the user's first factor too.
  *
- * The browser that uses the link up is invited for an hour. A sign-in there as that user leads to the set-up of a
- * second factor before there is a session, with or without `mfa.required`. The address of the account need not be
- * confirmed before that, because the host has vouched for more than a mailbox.
+ * The browser that uses up the link is invited for an hour. A sign-in of the user in this browser leads to the set-up
+ * of a second factor before there is a session, with or without `mfa.required`. The address of the account need not be
+ * confirmed before that, because the host has checked more than a mailbox.
  *
  * The link is only for users without a second factor, and never replaces an existing one. A new password ends the link,
  * because the link is bound to the password hash. Another link and every change of the user's factors end it too,
@@ -35,7 +33,7 @@ const contextOf = (service: string): string => JSON.stringify(['enrolment invita
 const boundTo = ({ passwordHash }: User, epoch: number): string[] => [passwordHash ?? '', String(epoch)]
 
 /**
- * Makes the token of a link, good for 24 hours and one use. The earlier link and its invitation end.
+ * Makes the token of a link, which works once and for 24 hours. The earlier link and its invitation end.
  * @throws OAuthError `invalid_request` for a user who is disabled or has a second factor; `not_found` if users can set
  * up no factor here
  */
@@ -56,7 +54,8 @@ export async function makeEnrolmentLink(user: User, deps: ProvingDeps): Promise<
       'The user has a second factor. If it is lost, remove it first with resetFactors.',
       { statusCode: 409 }
     )
-  // The new epoch ends the earlier link. It ends nothing else, because no browser is remembered without a factor.
+  // The new epoch ends the earlier link. It forgets no browser, because a user without a factor has no remembered
+  // browser.
   const epoch = await store.forgetDevices(user.id)
   const { token, digest } = oneTimeToken(user.id, random.secret(), boundTo(user, epoch))
   const expiresAt = clock.now() + LIFETIME_MS
@@ -65,7 +64,7 @@ export async function makeEnrolmentLink(user: User, deps: ProvingDeps): Promise<
   return { token, expiresAt }
 }
 
-/** The user of the link, if it is good now. Does not use it up. @throws OAuthError `invalid_token` with status 400 */
+/** Returns the user of a valid link. Does not use up the link. @throws OAuthError `invalid_token` with status 400 */
 export async function checkEnrolmentLink(token: string, deps: ProvingDeps): Promise<User> {
   return (await found(token, deps)).user
 }
@@ -87,7 +86,7 @@ const isFor = (token: string, user: User, factors: UserFactors): boolean =>
   !hasFactor(factors) && boundTo(user, factors.deviceEpoch).every((value, index) => isBoundTo(token, index, value))
 
 /**
- * Uses the link up. One of any number of parallel calls gets the invitation, which the browser keeps.
+ * Uses up the link, and returns the sealed invitation for the browser's cookie. Of parallel calls, only one succeeds.
  * @throws OAuthError `invalid_token` with status 400
  */
 export async function redeemEnrolmentLink(

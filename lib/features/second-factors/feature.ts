@@ -54,7 +54,8 @@ export const titleOf = ({ issuer, pages }: AuthorityOptions): string =>
 
 function check(factors: FactorStore, { mfa, pages, secret }: AuthorityOptions): void {
   const { methods = FACTOR_METHODS, required = false, rememberDevice = false, totpIssuer } = mfa ?? {}
-  // Without methods, existing factors are asked for and nobody sets one up: the first step of a rollout.
+  // An empty list is allowed: sign-ins ask for existing factors, but nobody can set one up. That is the first step of a
+  // rollout.
   if (methods.length > 0 && methods.every((method) => method === 'recovery_code'))
     throw invalid(
       'mfa.methods',

@@ -23,13 +23,13 @@ interface SecondFactor {
   found: UserFactors
   given: GivenFactor
   locale: string | undefined
-  /** True if the user has given a second factor in this browser since their password and factors last changed. */
+  /** True if a second factor was given or set up in this browser after the last change of password and factors. */
   isKnown: boolean
 }
 
 /**
- * Signs in a user who has given their first factor before and gives the second now. The second factor is used up first,
- * and then the session begins.
+ * Signs in a user who has given the first factor before and gives the second now. Uses up the second factor before the
+ * session begins.
  * @throws OAuthError `invalid_grant` with the reason; `login_required` if the first factor does not hold any more
  */
 export async function finishSignIn(
@@ -57,7 +57,8 @@ export async function finishSignIn(
           firstFactorHolds(done, accounts),
           accounts.factors.store.findFactors(user.id)
         ])
-        // A changed epoch means that the factors were reset, or that adding a factor has ended all other sign-ins.
+        // The epoch changes with the factors: they may have been reset, or a new factor may have ended all other
+        // sign-ins.
         if (now !== null && factors.deviceEpoch === deviceEpoch) return now
         accounts.events.emit(
           'login_failed',
@@ -81,7 +82,7 @@ interface StepUp {
   given: GivenFactor
   clientId: string | null
   locale: string | undefined
-  /** True if the user has given a second factor in this browser since their password and factors last changed. */
+  /** True if a second factor was given or set up in this browser after the last change of password and factors. */
   isKnown: boolean
 }
 
@@ -89,7 +90,8 @@ interface StepUp {
  * Adds a second factor to the browser's session. The user signed in without a second factor, for example on the host's
  * own page, in a remembered browser, or before a factor was required. The session keeps its id and its user, and gets a
  * new secret. Earlier proofs keep their age.
- * @throws OAuthError `invalid_grant` with the reason; `login_required` if the session has ended meanwhile
+ * @throws OAuthError `invalid_grant` with the reason; `login_required` if the session has ended or the factors have
+ * changed meanwhile
  */
 export async function stepUp(
   { person: { session, user }, found, given, clientId, locale, isKnown }: StepUp,
@@ -108,7 +110,7 @@ export async function stepUp(
       userOf(renewed.session, { users: accounts.users, sessions }),
       accounts.factors.store.findFactors(user.id)
     ])
-    // A changed epoch means that the factors were reset.
+    // The epoch changes with the factors, which may have been reset.
     if (factors.deviceEpoch === found.deviceEpoch) now = active
   } finally {
     if (now === null) await sessions.revokeBrowserSession(user.id, renewed.session.sid, 'undone', { origin })
@@ -126,8 +128,8 @@ const signInAgain = (): OAuthError => new OAuthError('login_required', 'Sign in 
 
 /**
  * Signs in a user who had to set up a second factor first. The app or passkey is already stored. `null`: there is no
- * session, because the account changed meanwhile, or the state can't be reached. The caller must show the recovery
- * codes in that case too.
+ * session, because the account changed meanwhile, or because a store failed. The caller must show the recovery codes in
+ * that case too.
  */
 export async function signInEnrolled(
   step: PendingStep,
@@ -166,7 +168,7 @@ export async function signInEnrolled(
   })
 }
 
-/** A given second factor, after reading: six digits, a recovery code, or the answer of a passkey. */
+/** A second factor that a user gives, as `readFactor` returns it. */
 type GivenFactor =
   | { kind: 'totp'; code: string }
   | { kind: 'recovery_code'; code: string }

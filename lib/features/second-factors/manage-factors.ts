@@ -27,7 +27,7 @@ interface ShownFactor {
   name: string | null
   createdAt: number
   lastUsedAt: number | null
-  /** True if it no longer works, after too many wrong codes. */
+  /** True if the app works only in known browsers, after too many wrong codes. */
   disabled: boolean
   /** True if a passkey is copied to other devices. `null` for an app, whose copies can't be known. */
   synced: boolean | null
@@ -40,7 +40,7 @@ export async function listFactors(
   return shownFactors(await store.findFactors(userId))
 }
 
-/** The user's view of their factors. */
+/** Describes the factors for their user and for the host, without keys. */
 export function shownFactors({ totp, passkeys, recoveryCodesLeft }: UserFactors): {
   factors: ShownFactor[]
   recoveryCodesLeft: number
@@ -154,8 +154,8 @@ export async function removeFactor(
       ? lastWayIn(by)
       : new OAuthError('last_factor', 'The account must have a second factor, and this is the last one.')
   if (outcome === 'unknown') throw new OAuthError('not_found', 'There is no such factor.')
-  // The store can't know that the remaining factors (an app, a security key) sign nobody in alone, and a link may have
-  // been removed meanwhile. Then the passkey is put back.
+  // Puts a passkey back that was the user's last way to sign in. The store does not know that an app or a security key
+  // signs nobody in alone. A link may also have been removed meanwhile.
   const putBack = async (passkey: PasskeyFactor): Promise<boolean> => {
     const now = await users.findById(userId)
     if (now === null) return false
@@ -164,8 +164,8 @@ export async function removeFactor(
     await store.addPasskey({ userId, factor: passkey, limit: MOST, turnsOn: found.twoStepChosen })
     return true
   }
-  // A record that can't be read proves nothing, so the passkey counts as removed: its owner gets the message, and
-  // everything that depended on the passkey ends.
+  // If the check fails, the passkey counts as removed: its owner gets the message, and everything that depended on it
+  // ends.
   const isBack =
     way !== undefined &&
     (await putBack(way).catch((error: unknown) => {
@@ -177,8 +177,8 @@ export async function removeFactor(
   // and end the sign-in that asks for it.
   background.drop(`removal ${factorId}`)
   tell()
-  // A failure from here on is not the caller's: the factor is gone, and a repeat would answer `not_found`. So the work
-  // goes on behind the reply.
+  // The factor is gone, so a repeated request would get `not_found`. After a failure, the work continues in the
+  // background.
   await end().catch((error: unknown) => {
     onError(error, what)
     background.run(`ending ${factorId}`, what, end, { retries: true })
@@ -206,7 +206,7 @@ export async function renameFactor(
     throw new OAuthError('not_found', 'There is no such factor.')
 }
 
-/** `true` for a record that can't be read. Throws the error of a store that did not answer. */
+/** Returns `true` for the error of a record that can't be read. Throws any other error again. */
 function readsNot(error: unknown): true {
   if (error instanceof TypeError || error instanceof MisfitError) return true
   throw error
@@ -214,7 +214,7 @@ function readsNot(error: unknown): true {
 
 /**
  * Removes all factors of a user who has lost them, for a host that has checked who asks. Ends all sign-ins, before and
- * after. Sends a message to a user who had a factor. Resolves to the former number of factors. `admin`: the host's
+ * after. Sends a message to a user who had a factor. Resolves to the number of removed factors. `admin`: the host's
  * administrator, for the event. A note is stored before the removal and discarded with the message. If the answer of
  * the removal is lost, a repeated call (or background work) sends the message because of the note.
  */
@@ -241,7 +241,7 @@ export async function resetFactors(
       onError(error, 'the note of a reset of second factors could not be removed')
     })
   }
-  // Removes a record that can't be read too. A user with such a record counts as a user with factors.
+  // A user whose record can't be read counts as a user with factors.
   const hadAny = await store.findFactors(user.id).then(hasFactor, readsNot)
   if (hadAny) await oneTimeTokens.put({ ...note, userId: user.id, expiresAt: clock.now() + UNFINISHED_FOR_MS })
   await endAll()

@@ -69,7 +69,7 @@ export async function enrolmentRequired(
 
 /**
  * Finishes a password grant or a token exchange by the second factor. Only the client that began the sign-in can finish
- * it. The client gets the resources that it asked for at the beginning, and those of the scopes that it may still have.
+ * it. The tokens are for the resources of the first request. Scopes that the client may no longer have are left out.
  * @see RFC 6749 §4.5
  */
 export async function mfaGrant(

@@ -44,9 +44,9 @@ const MFA = {
   /**
    * The users who must have a second factor: `true` for all, or a function `(user, { client, clientId }) => boolean`
    * (`null`: the sign-in has no client). A user who must and has none sets one up after the first factor, before any
-   * session, code or token is issued. A session without a second factor gets no authorization code. If the function
-   * throws, takes longer than five seconds or returns anything but `true` and `false`, the answer is 503 and nobody
-   * gets in. Requires the hosted pages, and `totp` in `methods`.
+   * session, code or token is issued. A session without a second factor gets no authorization code, except in a
+   * remembered browser. If the function throws, takes longer than five seconds or returns anything but `true` and
+   * `false`, the answer is 503 and nobody gets in. Requires the hosted pages, and `totp` in `methods`.
    */
   required: option<boolean | Required>(
     Type.Union([Type.Boolean(), Type.Function([], Type.Unknown())], { takes: 'true, false or a function' }),
@@ -70,8 +70,8 @@ const MFA = {
 export interface MfaOptions extends Given<typeof MFA> {}
 
 /**
- * The methods that every factor store must have. The check of these methods at start finds a wrong option. The wrapper
- * in `host-factor-store.ts` finds each wrong answer later.
+ * The methods whose absence from a factor store is an error at start. The wrapper in `host-factor-store.ts` finds each
+ * wrong answer later.
  */
 export const FACTOR_STORE_METHODS = [
   'findFactors',
@@ -97,10 +97,10 @@ export const FACTOR_STORE_TAKES =
 export const FACTOR_OPTIONS = {
   /**
    * The store of second factors: authenticator apps, passkeys and recovery codes. With the store, users can set up a
-   * second factor on the account page. A user with an authenticator app, or with two-step sign-in on, must use a second
-   * factor after the password, at every kind of sign-in. Keep the store in the database of the users, because a user
-   * whose factors are lost needs only a password. A store that outlives the process requires `secret`, which seals the
-   * keys of the apps. Without the option there are no second factors, no routes for them, and no queries.
+   * second factor on the account page. A user with an authenticator app, or with two-step sign-in on, must give a
+   * second factor after any first one, except after a passkey. Keep the store in the database of the users, because a
+   * user whose factors are lost needs only a password. A store that outlives the process requires `secret`, which seals
+   * the keys of the apps. Without the option there are no second factors, no routes for them, and no queries.
    */
   factors: option<FactorStore>(Type.Any({ otherwise: 'none', takes: FACTOR_STORE_TAKES })),
   /** The second factors, and the users who must have one. Requires `factors`. */
@@ -158,7 +158,7 @@ export interface AccountFactor {
   /** Milliseconds since the epoch. */
   createdAt: number
   lastUsedAt: number | null
-  /** True after too many wrong codes. */
+  /** True after too many wrong codes. The app then works only in known browsers. */
   disabled: boolean
   /** The page that asks for a confirmation before the factor is removed. */
   removeUrl: string
@@ -190,8 +190,8 @@ export interface SecondFactorModels {
     tellsPasskeys: boolean
   }
   /**
-   * The link of `app.authority.startEnrolment`. The form returns `token` in a hidden field. `username` is the user of
-   * the link.
+   * The page behind a link of `app.authority.startEnrolment`. The form returns `token` in a hidden field. `username` is
+   * the user of the link.
    */
   second_factor_link: FormModel & { token: string; username: string }
   /**

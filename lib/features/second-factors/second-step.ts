@@ -102,8 +102,8 @@ function withoutLongProfile(writes: SignInWrites | undefined): SignInWrites | un
 
 /**
  * Returns the user of a ticket, in their present state. `null`: the text is no ticket for this place, the ticket is
- * older than ten minutes, its session would have expired, or the account has changed. Such a change is a disabled
- * account, another password or, for a sign-in with an emailed code, another address.
+ * older than ten minutes, its session would have expired, or its first factor is no longer valid. The first factor ends
+ * with a disabled account, another password, a removed link or, after an emailed code, another address.
  */
 export async function openStep(ticket: string, place: StepPlace, deps: StepDeps): Promise<OpenedStep | null> {
   const {
@@ -234,7 +234,7 @@ export function isRememberedIn(
 }
 
 /**
- * The value of the cookie for a browser in which the user has just given a second factor and does not want to be asked
+ * Returns the cookie value for a browser in which the user has just given a second factor and does not want to be asked
  * again. `found`: the factors that they had then.
  */
 export function rememberDevice(
@@ -252,7 +252,7 @@ function accountOf({ id, passwordHash }: User, { deviceEpoch }: UserFactors): Pa
 }
 
 /**
- * Makes every browser of the user ask for the second factor again. Idempotent.
+ * Forgets all remembered browsers of the user, so that each asks for the second factor again.
  * @throws if the store can't be reached
  */
 export async function forgetDevices(

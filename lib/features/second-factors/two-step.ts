@@ -152,9 +152,7 @@ export async function replaceRecoveryCodes(
   return codes
 }
 
-/**
- * True if the host requires a second factor of a sign-in that has not proved one. An outage of the host's hook rejects.
- */
+/** True if the host requires a second factor of a sign-in that has not proved one. Rejects if the host's hook fails. */
 export async function mustEnrol(
   { user, methods, clientId }: { user: User; methods: readonly AuthenticationProof[]; clientId: string | null },
   { policy }: Pick<FactorDeps, 'policy'>,
@@ -166,8 +164,7 @@ export async function mustEnrol(
 
 /**
  * True if a browser session with these proofs began before the host required a second factor of its user. False for a
- * session with the mark `exempt`, which began without one in spite of the requirement. An outage of the host's hook
- * rejects.
+ * session with the mark `exempt`, which was allowed to begin without one. Rejects if the host's hook fails.
  */
 export async function isFromBeforeRequirement(
   user: User,
@@ -194,7 +191,7 @@ export async function markedExempt(
   return methods.map((proof) => (isExempt ? { ...proof, exempt: true } : proof))
 }
 
-/** Returns whether sign-ins of the account take a second step, and why. An outage of the host's hook rejects. */
+/** Returns whether sign-ins of the account take a second step, and why. Rejects if the host's hook fails. */
 export async function twoStepNow(
   user: User,
   found: UserFactors,
@@ -203,7 +200,7 @@ export async function twoStepNow(
   return twoStepOf(found, policy.required !== null && (await policy.required(user, null)))
 }
 
-/** True if the sign-in is asked for a second factor that the user has. An outage of the host's hook rejects. */
+/** True if the sign-in is asked for a second factor that the user has. Rejects if the host's hook fails. */
 export async function asksSecondFactor(
   first: Parameters<typeof mustEnrol>[0],
   found: UserFactors,

@@ -17,7 +17,7 @@ import { orInBackground } from '../second-factors/addition.ts'
 
 /**
  * The size of an imported key, in bytes. RFC 4226 §4 R6 asks for at least 16 bytes, but many systems have made keys of
- * 10. No app makes a key of more than 128.
+ * 10 bytes. No app makes a key of more than 128 bytes.
  */
 const BYTES = { least: 10, most: 128 }
 
@@ -38,7 +38,7 @@ export async function importTotp(user: User, app: ImportedTotp, deps: ProvingDep
   } = deps
   const { key, name } = read(app)
   const found = await store.findFactors(user.id)
-  // Looks for the same key, because a host repeats an interrupted import from the start.
+  // Looks for the same key, because a host may repeat an interrupted import from the start.
   const same = found.totp.some((one) => {
     const opened = openTotpSecret(one, { issuer, userId: user.id }, sealer)
     return opened !== null && equalSecrets(opened.toString('base64url'), key.toString('base64url'))

@@ -100,7 +100,7 @@ export async function confirmEnrolment(
   const { factorId, secret } = opened
   const step = matchTotp(secret, digits, now)
   if (step === null) throw new OAuthError('invalid_code', 'The code is wrong.', { field: 'code', reason: 'wrong_code' })
-  // An account whose address was never confirmed may belong to another person: see `awaitsConfirmation`.
+  // An account with an unconfirmed address may be another person's. A factor would lock out the owner of the address.
   if (of.isInvited !== true) await requireConfirmedAddress(user, { locale, origin }, deps)
   const { codes, digests } = newRecoveryCodes(user, deps)
   const factor = {
@@ -115,8 +115,8 @@ export async function confirmEnrolment(
     lastUsedAt: null,
     provisional: of.isInvited !== true && makesProvisional(user)
   }
-  // Makes the undo link before the factor is stored. If the link fails, there is no factor of another person that the
-  // owner of the mailbox could not undo.
+  // Makes the undo link before storing the factor. If the link can't be made, no factor is stored that the owner of the
+  // mailbox could not undo.
   const undo = of.isInvited === true || hasFactor(found) ? null : await makeUndoLink(user, { what: 'factor' }, deps)
   const added = await storeFactor(
     of,

@@ -62,7 +62,8 @@ export function clientDocuments(
   const pending = new Map<string, Promise<UnknownClient | null>>()
   const underWay: string[] = []
   let started: Array<{ at: number; origin: string }> = []
-  // Strangers choose the URL, so only public hosts are allowed. A loopback issuer also allows hosts on this machine.
+  // Strangers choose the URL, so only public hosts are allowed. A loopback issuer allows every host, including this
+  // machine.
   const noNearerThan: Distance = isLoopbackHost(new URL(issuer).hostname) ? THIS_MACHINE : PUBLIC
 
   function refuse(reason: string): null {

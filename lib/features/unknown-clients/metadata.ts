@@ -48,7 +48,7 @@ export interface Described {
 }
 
 /**
- * Checks the metadata. Omits unknown members, `software_statement` and logos. Treats `null` and `''` as absent.
+ * Checks the metadata, and keeps only the members of `Described`. Treats `null` and `''` as absent.
  * @throws OAuthError `invalid_redirect_uri`, `invalid_client_metadata` with the name of the member
  * @see RFC 7591 §2, §5
  */

@@ -14,7 +14,7 @@ export interface CheckedAct {
 }
 
 /**
- * Checks the circumstances of an action, and fills in the defaults.
+ * Checks the options of an action, and fills in the defaults.
  * @throws TypeError for a wrong or unknown member, because otherwise the audit log could lack the actor
  */
 export function actOf({

@@ -14,7 +14,10 @@ import type { ActingParty } from '../allow.ts'
 import type { AdminScope } from '../../../protocol/scope.ts'
 import { isStorable } from '../../../protocol/bounds.ts'
 
-/** An administrator's action as the use cases take it: the actor, the request and the check of protected users. */
+/**
+ * An administrator's action, as the use cases take it: the actor, the origin of the request, and the check for
+ * protected users.
+ */
 export type Acting = RequestedAct & Pick<AdminCaller, 'by'>
 
 export interface AdminDeps {
@@ -37,7 +40,7 @@ export const Id = Type.Object({ id: Type.String({ minLength: 1, maxLength: MAX_I
 /** The reason of an action that requires one. */
 export const Reason = Type.String({ minLength: REASON.least, maxLength: REASON.most })
 
-/** Finds the user of a read-only route. @throws OAuthError `not_found` */
+/** Finds the user whose id is in the URL of a read-only route. @throws OAuthError `not_found` */
 export async function userOf({ params }: FastifyRequest, { accounts }: Pick<AdminDeps, 'accounts'>): Promise<User> {
   const user = await accounts.users.findById((params as { id: string }).id)
   if (user === null) throw new OAuthError('not_found', 'There is no such user.')
@@ -110,7 +113,7 @@ export function queryOf<Name extends string>(
   return Object.fromEntries(given) as Partial<Record<Name, string>>
 }
 
-/** Parses a parameter. @throws OAuthError `invalid_request` for a text other than 1 to 9 digits */
+/** Parses a query parameter as a number. @throws OAuthError `invalid_request` for a text other than 1 to 9 digits */
 export function numberIn(value: string | undefined, name: string): number | undefined {
   if (value === undefined) return undefined
   if (!/^\d{1,9}$/.test(value)) throw refused(name, 'it must be a whole number.')
@@ -120,7 +123,7 @@ export function numberIn(value: string | undefined, name: string): number | unde
 export const refused = (name: string, problem: string): OAuthError =>
   new OAuthError('invalid_request', `${name}: ${problem}`, { field: name })
 
-/** Writes the version of a user to the header `ETag`. A store without versions has none. */
+/** Writes the version of a user to the header `ETag`. Writes none if the user store has no versions. */
 export function tagOf({ version }: ManagedUser, reply: FastifyReply): void {
   if (version !== null) reply.header('etag', `"${textOfVersion(version)}"`)
 }
@@ -143,7 +146,10 @@ export function ifMatch({ headers }: FastifyRequest): { version?: number | strin
   return { version }
 }
 
-/** Reads what `textOfVersion` writes. `null` for any other text. */
+/**
+ * Decodes a version that `textOfVersion` encoded. `null`: the text is no encoded version, or has more than 400
+ * characters.
+ */
 export function versionIn(text: string): number | string | null {
   if (!/^[A-Za-z0-9_-]{1,400}$/.test(text)) return null
   try {

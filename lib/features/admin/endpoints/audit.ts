@@ -27,7 +27,7 @@ const Entry = Type.Object({
 })
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?(?:Z|[+-]\d\d:\d\d)$/
 
-/** Reads a page of the audit log. Writes an entry `audit_read` to the log for this read. */
+/** Reads a page of the audit log, and records this read in the log as `audit_read`. */
 export const readAudit = async (
   query: AuditQuery,
   { by: actor, origin }: Pick<AdminCaller, 'by'> & { origin: Origin },
@@ -91,7 +91,10 @@ function timeIn(value: string | undefined, name: string): number | undefined {
 
 const textIn = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
-/** Replaces members of a wrong type in a tampered entry, because one such member would fail the whole answer. */
+/**
+ * Replaces the ids, types and IP address that have a wrong type in a tampered entry, because a single one would fail
+ * the whole answer.
+ */
 function shown({ chain, seq, at, action, outcome, actor, target, ...rest }: AuditEntry): Static<typeof Entry> {
   return {
     chain,

@@ -13,7 +13,7 @@ import { listSessions } from '../../../sessions/browser-sessions.ts'
 const Item = Type.Object({ id: Type.String() }, { additionalProperties: true, description: 'As in the export.' })
 const IdOfOne = Type.Object({ ...Id.properties, one: Id.properties.id })
 
-/** A kind of a user's belongings that administrators can list and remove: links, second factors or API keys. */
+/** A kind of item that a user has and that administrators can list and remove: links, second factors or API keys. */
 export interface UserItemKind {
   name: 'connections' | 'factors' | 'api_keys'
   path: 'connections' | 'factors' | 'api-keys'
@@ -29,7 +29,8 @@ export interface UserItemKind {
 }
 
 /**
- * The kinds that administrators can list and remove. If factors or API keys are off, `list` resolves to `undefined`.
+ * The kinds that administrators can list and remove. `list` resolves to `undefined` if second factors or API keys are
+ * off.
  */
 export function userItemKinds({ accounts }: Pick<AdminDeps, 'accounts'>): UserItemKind[] {
   const featureWith = (slot: keyof AccountSlots): AccountSlots | undefined =>
@@ -149,7 +150,7 @@ const Session = Type.Object({
 })
 
 /**
- * Ends the session or token family `sid` of a user. `null`: all of them.
+ * Ends the session or token family `sid` of a user. If `sid` is `null`, ends all of them.
  * @throws OAuthError `not_found`; the errors of `auditedOn`
  */
 export async function endSessions(

@@ -65,8 +65,9 @@ const Fields = Type.Optional(Type.Record(Type.String(), Type.Unknown()))
 const Name = Type.String({ minLength: 1, maxLength: 255 })
 
 /**
- * Checks values against the host's schemas in `registration.fields`. Accepts `null`, which removes a field, unless the
- * field is required. Does not check fields without a schema. @throws OAuthError `invalid_request`
+ * Checks values against the host's schemas in `registration.fields`. Accepts `null` for a field that is not required,
+ * because `null` removes the field. Does not check fields without a schema.
+ * @throws OAuthError `invalid_request`
  */
 function checkFields(given: Record<string, unknown> = {}, registration: Registration | null): void {
   const { properties = {}, required = [] } = registration?.fields ?? {}
@@ -78,7 +79,7 @@ function checkFields(given: Record<string, unknown> = {}, registration: Registra
   }
 }
 
-/** The routes below `/auth/admin`. */
+/** The endpoints of the admin API. */
 export function adminEndpoints(deps: AdminDeps): Endpoint[] {
   const { accounts, users } = deps
 

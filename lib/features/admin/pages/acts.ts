@@ -11,7 +11,7 @@ import type { UserWithRow } from '../../../accounts/managed-users.ts'
 import type { User } from '../../../ports/user-store.ts'
 import { listSessions, type Session } from '../../../sessions/browser-sessions.ts'
 
-/** A session, a key, a link or a factor of a person, for a list on a page. */
+/** A session, API key, link or second factor of a person, for a list on a page. */
 export interface Item {
   id: string
   name: string
@@ -44,8 +44,9 @@ export async function personOf(visit: AdminVisit, deps: AdminPageDeps): Promise<
 }
 
 /**
- * Finds the person in the URL, and checks that this administrator may act on them.
+ * Finds the person whose id is in the URL, and checks that this administrator may act on them.
  * @throws OAuthError `not_found`; `conflict` for the administrator's own account; `access_denied` for a protected one
+ * without the scope `authority:protected`
  */
 export async function actableOf(visit: AdminVisit, deps: AdminPageDeps): Promise<Person> {
   const person = await personOf(visit, deps)
@@ -103,7 +104,7 @@ export interface Act {
   /** False: the list of actions on the person's page does not contain it. */
   isOffered(person: Person): boolean
   consequences(person: Person, visit: AdminVisit): Promise<string[]>
-  /** The action removes the person, so that the administrator must type the username and leaves the person's page. */
+  /** The action removes the person. The administrator must type the username, and then gets the list of people. */
   removesPerson?: true
   run(person: Person, act: Acting, visit: AdminVisit): Promise<void>
 }

@@ -73,7 +73,7 @@ export function editPage(deps: AdminPageDeps): AdminPage {
   const fieldsOf = (row: User, form: Form | null, { messages }: CommonModel): ProfileField[] =>
     profile?.show(row, form, messages) ?? []
 
-  /** Compares the stored values with the typed values, for fields that differ. */
+  /** Shows the stored and the typed values of the fields in which they differ. */
   function differences({ row, user }: Person, form: Form, common: CommonModel): Html {
     const now: Array<[string, string]> = [
       ['username', user.username],
@@ -119,7 +119,8 @@ export function editPage(deps: AdminPageDeps): AdminPage {
   function changesIn(form: Form, { user, row }: Person): UserChanges {
     const { username = '', email = '' } = form
     const isRenamed = username !== user.username
-    // If the old username was the email address and the new one is none, the update must name the address to keep it.
+    // If the old username was the email address and the new one is not an address, the update must name the address to
+    // keep it.
     const namesAddress = email !== (user.email ?? '') || (isRenamed && email !== '' && emailOf(username) === null)
     return {
       ...(isRenamed ? { username } : {}),

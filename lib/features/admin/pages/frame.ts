@@ -57,7 +57,7 @@ const WAYS: ReadonlyArray<[path: string, label: string, scope: AdminScope]> = [
 export const mayInvite = (accounts: AccountsDeps): boolean =>
   accounts.users.create !== undefined && slotOf(accounts, 'invitations') !== null
 
-/** Sends a page of administration in the layout of the hosted pages. Its own texts are in English. */
+/** Sends a page of administration in the layout of the hosted pages. The page's own texts are in English. */
 export async function adminDocument(view: View, visit: AdminVisit, deps: PageDeps): Promise<FastifyReply> {
   const { request, reply } = visit
   return await deps.pages.document(request, reply, (common) => documentOf(view, visit, common, deps), {
@@ -194,8 +194,8 @@ export interface AdminVisit extends PersonVisit, Pick<Acting, 'by'>, ActingParty
   /** The address of the page, without a query. */
   url: string
   /**
-   * A new id for a form on the page. If a form is sent twice with the same id and fields, only the first takes effect
-   * in one process.
+   * A new id for a form on the page. A form that is sent again with the same id and fields has no second effect in the
+   * same process.
    */
   formId: string
 }

@@ -62,7 +62,10 @@ export function adminPage(child: FastifyInstance, page: AdminPage, deps: AdminPa
     return further === null || further(authentication)
   }
 
-  /** Checks that the visitor may see the page. Resolves to `null` if it has sent a redirect or a refusal instead. */
+  /**
+   * Checks that the visitor may see the page. Resolves to `null` after sending a redirect or the host's answer for an
+   * unknown path.
+   */
   async function enter(request: FastifyRequest, reply: FastifyReply): Promise<AdminVisit | null> {
     const person = await browser.signedIn(request)
     const leave = async (url: string): Promise<null> => {

@@ -12,7 +12,10 @@ import { actBy } from '../endpoints/acting.ts'
 import { nameFields, stateOf } from './edit.ts'
 import { type AdminPage, type AdminPageDeps, type AdminVisit, sessionForm, type View } from './frame.ts'
 
-/** The page on which an administrator creates an account and sends an invitation. No page shows the invitation link. */
+/**
+ * The page on which an administrator creates an account and sends an invitation. The administrator does not see the
+ * link.
+ */
 export function invitePage(deps: AdminPageDeps): AdminPage {
   const { users, pages } = deps
   const fields = missingFields(pages.registration, {})

@@ -17,14 +17,14 @@ type Conditions = Record<(typeof CONDITIONS)[number], string>
 
 const ACTIONS = [...EVENT_NAMES, ...AUDIT_ACTS].toSorted()
 
-/** The page of the audit log. Each view adds an entry `audit_read`, unless a condition of the search is invalid. */
+/** The page of the audit log. Records each view as `audit_read`, except a search with an invalid condition. */
 export function logPage(deps: AdminPageDeps): AdminPage {
   const { accounts, pages } = deps
   const home = `${pages.link('admin')}/log`
 
   /**
-   * Returns the id for a typed username or id. Looks up usernames only for administrators who may read users. An empty
-   * text is no condition. @throws OAuthError `invalid_request` for a text that no store can contain
+   * Returns the id for a typed username or id, and `undefined` for an empty text. Looks up usernames only for
+   * administrators who may read users. @throws OAuthError `invalid_request` for a text that no store can contain
    */
   async function idOf(text: string, { scopes }: AdminVisit): Promise<string | undefined> {
     if (text === '') return undefined

@@ -108,9 +108,9 @@ export const emailCell = ({ email, emailVerified }: ManagedUser): Html =>
       }</span>`
 
 /**
- * Shows the status: disabled, no password, or active. There is no status "invited", because no store can list who has
- * an open invitation. A user without a password is active if the email address is confirmed or missing, because other
- * ways to sign in may exist.
+ * Shows the status: disabled, no password, or active. There is no status "invited", because no store can list open
+ * invitations. A user without a password is active if the email address is confirmed or missing, because other ways to
+ * sign in may exist.
  */
 export function statusCell({ disabled, hasPassword, emailVerified, email }: ManagedUser): Html {
   if (disabled) return html`<span class="badge bad">Disabled</span>`

@@ -12,7 +12,10 @@ import { emailCell, statusCell } from './people.ts'
 import { at, shown, visible, type AdminPage, type AdminPageDeps, type AdminVisit, type View } from './frame.ts'
 
 const MOST_ENTRIES = 20
-/** Fields of a user that the generic list of fields omits, because the page shows them elsewhere or not at all. */
+/**
+ * Fields that `profileOf` leaves out of its list of further fields, because the page shows them elsewhere or not at
+ * all.
+ */
 const SAID: readonly string[] = [
   'id',
   'username',

@@ -53,7 +53,7 @@ ${
   )
 }
 
-/** The consequence of the removal, and the button that confirms it. */
+/** Asks for a confirmation before a key is removed. */
 function removal(
   model: PageModels['account_api_keys'],
   { id, name: own, backUrl }: NonNullable<PageModels['account_api_keys']['removing']>

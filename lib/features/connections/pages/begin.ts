@@ -17,11 +17,11 @@ export interface ConnectPageDeps extends PageDeps {
   connect: ConnectDeps
 }
 
-/** How far the clock of the provider may be behind ours. */
+/** Milliseconds by which the clock of the provider may be behind ours. */
 const LEEWAY_MS = 60_000
 
 /**
- * The connection of this id, if it is on.
+ * Finds the connection with this id, if it is on.
  * @throws OAuthError `not_found`
  */
 export async function enabledConnection(id: unknown, { connections }: ConnectDeps): Promise<Connection> {
@@ -101,7 +101,7 @@ function wishesOf({ prompt, max_age: maxAge = '' }: AuthorizationParams): { prom
 }
 
 /**
- * True if the request comes from a page of this service. Without `Sec-Fetch-Site`, the `Referer` decides, which our
+ * True if the request comes from a page of this service. Without `Sec-Fetch-Site`, checks the `Referer`, which our
  * pages allow browsers to send. @see W3C Fetch Metadata Request Headers §2.4
  */
 export function isFromOurPage(
@@ -113,8 +113,8 @@ export function isFromOurPage(
 }
 
 /**
- * True if the browser only prepares for a click that may never come. @see W3C Fetch Metadata Request Headers §2.6
- * `Sec-Purpose`
+ * True if the browser prefetches or prerenders the page, before the user has clicked. @see W3C Fetch Metadata Request
+ * Headers §2.6 `Sec-Purpose`
  */
 export function isLookingAhead({ headers: { 'sec-purpose': purpose, purpose: former } }: FastifyRequest): boolean {
   return /prefetch|prerender/i.test(String(purpose ?? former ?? ''))
@@ -139,8 +139,8 @@ export async function sendAway(
 
 /**
  * `GET /auth/connect/:id`: redirects to the provider. Pages use a link to this route and not a form, because
- * `form-action` would have to list the targets of the provider's redirects. A request from another site is redirected
- * to the sign-in page, or with an invitation to its page, so that no other site can sign a user in.
+ * `form-action` would have to list the targets of the provider's redirects. A request that no page of this service sent
+ * is redirected to the sign-in page, or with an invitation to its page, so that no other site can begin a sign-in.
  */
 export function connectStart(child: FastifyInstance, deps: ConnectPageDeps): void {
   const {

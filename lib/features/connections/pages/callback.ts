@@ -152,7 +152,10 @@ export function connectCallback(child: FastifyInstance, deps: ConnectPageDeps): 
   )
 }
 
-/** The state that an answer belongs to; `null` if it has no state of this service, or a parameter twice. */
+/**
+ * Returns the `state` of an answer. `null`: it does not have the form of our states, or a parameter of `ONCE` occurs
+ * twice.
+ */
 function stateOf(answer: URLSearchParams): string | null {
   const state = answer.get('state')
   return state !== null && STATE.test(state) && ONCE.every((name) => answer.getAll(name).length < 2) ? state : null

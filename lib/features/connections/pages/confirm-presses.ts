@@ -17,7 +17,7 @@ export interface Waiting {
   reply: FastifyReply
 }
 
-/** Milliseconds after the first press of the button in which a late press counts as a repeated one. */
+/** A press within this many milliseconds after the first one counts as a repeated press. */
 const PRESSED_AGAIN_MS = 10_000
 
 /** The outcome of the sign-up form. An `UpstreamError` is a failure that no other input in the form can correct. */
@@ -54,8 +54,8 @@ async function usingUp<Done>(
 
 interface ConfirmPresses {
   /**
-   * Does the work of the form once, however often the button is pressed. Each reply brings the session cookie that the
-   * first press made, or a new proof if the work failed.
+   * Does the work of the form once for parallel presses of the button. Each reply sets the session cookie that the
+   * first press got. If the work failed after using up the proof, each reply also sets a new proof.
    */
   finish<Done extends Finished>(waiting: Waiting, work: Work<Done>): Promise<Done>
   /**
@@ -95,7 +95,7 @@ export function confirmPresses(deps: ConnectPageDeps): ConfirmPresses {
   }
 }
 
-/** True if a press of the button has just begun this session or step. */
+/** True if a sign-in through a connection has begun this session or step in the last ten seconds. */
 const isByFirstPress = (
   methods: readonly AuthenticationProof[],
   begunAt: number,

@@ -152,7 +152,10 @@ async function linkNow(
   return 'linked'
 }
 
-/** The person's name and address at the provider (or the id there), so that they recognize the identity. */
+/**
+ * The person's name and address at the provider, so that they recognize the identity. Without an address, shows the id
+ * there.
+ */
 function identityOf({ subject, email = subject, profile: { name } }: FederatedPerson): string {
   return typeof name === 'string' && name !== '' && name !== email ? `${name} (${email})` : email
 }

@@ -14,13 +14,15 @@ export interface ConnectFlow extends UpstreamFlow {
   connection: string
   /** The user who links the identity, and their session. `null`: the flow is a sign-in. */
   linkTo: { userId: string; sid: string } | null
-  /** The only user whom the flow may sign in, who proves their identity again, and their session. `null`: any user. */
+  /**
+   * The user who proves their identity again, and their session. The flow may sign in no other user. `null`: any user.
+   */
   onlyAs: { userId: string; sid: string } | null
   /** The token of the invitation that the person accepts; `null`: none. */
   invitation: string | null
   /** True if a page of this service began the flow, and not a link or a form of another site. */
   ours: boolean
-  /** The journey's query, `''` or `?…`. */
+  /** The query of the journey: `''`, or a text that begins with `?`. */
   query: string
   /** True if a fresh sign-in is required: for `prompt=login`, and for `max_age` if a user was signed in here. */
   fresh: boolean
@@ -71,7 +73,10 @@ function withLess({ person, ...pending }: PendingConnect): PendingConnect {
  * several tabs do not mix.
  */
 interface ConnectCookies {
-  /** Returns the content of the one cookie of this kind. `null` if there are several, or none that is valid. */
+  /**
+   * Returns the content of the cookie. `null`: there is none, there are several, its query is gone, or it is invalid or
+   * has expired.
+   */
   read<K extends Kind>(request: FastifyRequest, kind: K, state: string): Kinds[K] | null
   /** @throws OAuthError `invalid_request` if the content does not fit into a cookie */
   set<K extends 'flow' | 'answer'>(reply: FastifyReply, kind: K, state: string, content: Kinds[K]): void

@@ -101,9 +101,9 @@ async function buttonsOf(
 }
 
 /**
- * Returns the URL of the confirm page for a user who has just signed in, if the link that waits there is theirs and
- * belongs to the same journey. A sign-in without a query belongs to every journey. `null` otherwise, and for a flow
- * that another site began.
+ * Returns the URL of the confirm page if the user who has just signed in has a pending link there. `null`: there is
+ * none, another site began its flow, or the sign-in belongs to another journey. A sign-in without a query belongs to
+ * every journey.
  */
 function confirmUrl(
   request: FastifyRequest,
@@ -118,8 +118,8 @@ function confirmUrl(
 }
 
 /**
- * True if this browser has a pending link of the connection to the account of this name. The page then asks for the
- * password instead of leading to the connection.
+ * True if this browser has a pending link of the connection to the account of this name. Without `enforce`, the page
+ * then asks for the password instead of leading to the connection.
  */
 function linksNext(
   name: string,
@@ -134,8 +134,8 @@ function linksNext(
 /**
  * Leads a user whose typed address is in the `domains` of a connection to that connection. Neither checks the password
  * nor looks up the user, so the answer is the same whether there is such a user or not. `null`: the sign-in page itself
- * signs the user in, because no enabled connection has the domain. Without `enforce`, also because the browser has a
- * pending link to that account, or because `linking` is `never` and the form has a password.
+ * signs the user in, because the name is invalid or no enabled connection has its domain. Without `enforce`, also
+ * because the browser has a pending link to that account, or because `linking` is `never` and the form has a password.
  */
 async function elsewhere(
   { username = '', password = '' }: Form,
@@ -164,7 +164,8 @@ async function elsewhere(
  * Redirects an authorization request that names a connection straight to the provider. `null`: show the sign-in page.
  * - The request must be a GET, because `form-action` forbids redirecting a form to the provider.
  * - If a user is signed in, a page of ours must have sent the request, so that no other site replaces their session.
- *   The request must also ask for another sign-in. Otherwise a session that lacks something else would loop.
+ *   The request must also ask for another sign-in. Otherwise the browser would loop if the session lacks something that
+ *   a new sign-in does not add.
  * - If the person has begun a second step, a code or a link, a page of ours must have sent the request, because a new
  *   sign-in ends these steps.
  */

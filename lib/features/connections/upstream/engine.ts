@@ -33,7 +33,10 @@ export async function failing<Answer>(
   }
 }
 
-/** The expected and the received issuer, only for the log: nothing else reveals a wrong option `issuer`. */
+/**
+ * Quotes the expected and the received issuer as a cause, which only the log shows. Without it, the log would not name
+ * a wrong option `issuer`.
+ */
 export function otherIssuer(expected: unknown, got: unknown): ErrorOptions {
   const show = (issuer: unknown): string =>
     typeof issuer === 'string'
@@ -119,7 +122,7 @@ export function watchOutages({ down, back }: UpstreamReports): Outages {
         ended(of)
         return answer
       } catch (error) {
-        // A refusal because of too many parallel calls says nothing about the provider.
+        // Our own limit of parallel calls says nothing about the provider.
         if (error instanceof UpstreamError && error.reason === 'outage' && !(error instanceof BusyError))
           began(of, error)
         throw error
@@ -132,7 +135,9 @@ export function watchOutages({ down, back }: UpstreamReports): Outages {
 const BUDGET_MS = 6000
 const ALL = 'all that one sign-in asks of the provider'
 
-/** Resolves to the result of the work. Rejects with an `outage` after six seconds, and aborts its calls then. */
+/**
+ * Resolves to the result of the work. After six seconds, rejects with an `outage` and aborts the signal of the work.
+ */
 export async function inTime<Answer>(
   clock: Clock,
   outages: Outages,

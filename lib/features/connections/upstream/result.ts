@@ -98,7 +98,8 @@ type Keys = ReturnType<typeof kept<{ keys: unknown[] }>>
 
 /**
  * Makes the check of an ID token's signature in a response that the engine has read. If no cached key fits, fetches the
- * provider's key set again and repeats the check. @see OpenID Connect Core 1.0 §10.1.1
+ * provider's key set again, unless it did so just before, and repeats the check.
+ * @see OpenID Connect Core 1.0 §10.1.1
  */
 export function signatureCheck(keys: Keys): (as: oauth.AuthorizationServer, response: Response) => Promise<void> {
   /** The engine caches imported keys by this object, so each key set has its own. */
@@ -138,7 +139,7 @@ interface AppToken {
 
 /**
  * Checks an ID token that an app sent, and returns its claims. Checks issuer and audience before the signature, so that
- * the service sends the provider no request for a token that it rejects anyway.
+ * a token with a wrong one causes no request to the provider.
  * @throws UpstreamError
  */
 export async function appTokenClaims({

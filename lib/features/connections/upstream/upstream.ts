@@ -26,7 +26,10 @@ interface UpstreamDeps {
   reports: UpstreamReports
 }
 
-/** Makes the adapter for one client at one provider, with oauth4webapi. Sends no request before the first sign-in. */
+/**
+ * Makes the adapter for one client at one provider, with oauth4webapi. Sends no request before one of its methods is
+ * called.
+ */
 export function upstream(client: UpstreamClient, { clock, outbound, reports }: UpstreamDeps): Upstream {
   const { provider, scopes, pkce } = client
   const outages = watchOutages(reports)
@@ -271,7 +274,7 @@ export function upstream(client: UpstreamClient, { clock, outbound, reports }: U
 interface Redeemed {
   tokens: UpstreamTokens
   idToken: Record<string, unknown> | null
-  /** The distance to the token endpoint. */
+  /** The network distance of the token endpoint. */
   distance: Distance
 }
 

@@ -22,7 +22,7 @@ import { allowDevice } from '../requests.ts'
 const PATH = 'devicePage'
 /** Maximum number of wrong codes of all people together in the time window of the rule. */
 const MOST_WRONG_CODES = 1000
-/** Counts wrong codes apart from other attempts. Each IP address has one allowance of the rule `device`. */
+/** Counts wrong codes apart from the requests of devices. The limit of the rule `device` applies to each IP address. */
 const APART = { name: 'user codes', together: MOST_WRONG_CODES, ofAddress: 1 }
 
 interface Waiting {
@@ -37,7 +37,7 @@ interface Shown {
 }
 
 /**
- * The page on which a person enters the code of a device. For every client and every time, the page requires the code,
+ * The page on which a person enters the code of a device. Each time, and for every client, the page requires the code,
  * a sign-in of the last five minutes (with the second factor, if the user has one), and consent. A URL with a code only
  * fills in the form. The page looks up no code before the person has signed in, so that strangers can't guess codes.
  * @see RFC 8628 §3.3, §5.4
@@ -210,7 +210,10 @@ export function devicePage(child: FastifyInstance, deps: PageDeps, devices: Devi
         { uiLocales }
       )
 
-  /** Returns the lifetime of the access in seconds: that of the refresh token, else that of the access token. */
+  /**
+   * Returns the lifetime of the access in seconds: with `offline_access` that of the refresh token, else of the access
+   * token.
+   */
   function lifetimeOf({ scope, resources }: DeviceRequest): number {
     if (scope.split(' ').includes('offline_access')) return authorize.refreshToken.expiresInMs / 1000
     const target = authorize.resources.find(({ resource }) => resource === resources[0]) ?? null

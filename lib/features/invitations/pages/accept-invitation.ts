@@ -96,7 +96,7 @@ export function acceptInvitationPage(child: FastifyInstance, deps: PageDeps, inv
       }),
       async again({ token = '' }, refused) {
         if (refused.error === 'conflict') return done()
-        // Without a readable token there is no form to show again, so the error page shows the refusal.
+        // Without a valid token there is no form to show again, so the error page shows the refusal.
         return await pendingOf(token).catch(() => {
           throw refused
         })

@@ -161,7 +161,8 @@ export function emailPage(child: FastifyInstance, deps: PageDeps): void {
           return {
             limit: null,
             async work() {
-              // Keeps the id of this browser, so that a new code for the same address is bound to the same id.
+              // Keeps the id of this browser in the cookie, so that another code for the same address is bound to it
+              // too.
               if (waits === null) waiting.clear(reply, journey)
               else waiting.set(reply, journey, { kind: 'typed', name: waits.name, id: waits.id })
               return goOn(`${deps.link(path)}${journey.query}`)

@@ -74,7 +74,7 @@ export function sessionsPage(child: FastifyInstance, deps: PageDeps): void {
             return decision === 'end_others' ? 'others' : await signOut()
           }
           if (id === undefined || id === '') throw new OAuthError('invalid_request', 'session: it is required.')
-          // Ignores a missing session: it has ended already, because the button was pressed twice or on two devices.
+          // An unknown session counts as ended: the button may have been pressed twice, or on two devices.
           await sessions.revoke(user.id, id, 'user', origin)
           return id === session.sid ? await signOut() : 'session'
         }
@@ -86,7 +86,9 @@ export function sessionsPage(child: FastifyInstance, deps: PageDeps): void {
   )
 }
 
-/** Reads each client once. Returns a function from client id to name. Its fallback is the id. */
+/**
+ * Reads each client once. Returns a function from a client id to the client's name, or to the id if there is no name.
+ */
 async function clientNames(
   clientIds: readonly string[],
   { clients }: { clients: ClientStore }
@@ -141,7 +143,7 @@ export function accessPage(child: FastifyInstance, deps: PageDeps): void {
         return {
           limit: null,
           async work() {
-            // Ignores a missing consent, which was revoked before. So an invalid id does not reach the store either.
+            // A missing consent counts as revoked. The check also keeps an invalid id from the store.
             const known = (await consentsOf(user, authorize)).some((consent) => consent.clientId === clientId)
             if (known)
               await takeBackConsent(

@@ -109,8 +109,7 @@ interface Proposal {
 
 /**
  * `GET` and `POST /auth/passkey-prompt`: proposes a passkey to a user without one who has just signed in by a password,
- * or signed up without a password. The journey continues after this page in any case, and at once if there is
- * nothing to propose.
+ * or signed up without a password. The journey continues at once if there is nothing to propose.
  */
 export function passkeyPromptPage(child: FastifyInstance, deps: PageDeps, { accounts, passkeys }: PasskeyPages): void {
   async function propose({ request, journey, origin }: Visit): Promise<Proposal | Leave> {
@@ -170,7 +169,7 @@ export function passkeyPromptPage(child: FastifyInstance, deps: PageDeps, { acco
       },
       async again(_form, refused, visit) {
         const proposal = await propose(visit)
-        // Without a form to show again, the error page is shown, which has a link to continue.
+        // There is no form to show again, so the error page shows the refusal.
         if (typeof proposal === 'function') throw refused
         return proposal
       },

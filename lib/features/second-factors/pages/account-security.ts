@@ -143,7 +143,7 @@ ${submit(messages.factorRename, { decision: 'rename', look: 'quiet', about: id }
 `
 }
 
-/** The consequence of the removal, and the button that confirms it. */
+/** Asks for a confirmation before a factor is removed. There is no button if the account must keep the factor. */
 function removal(model: Security, { id, name: given, isPasskey, backUrl }: NonNullable<Security['removing']>): string {
   const { messages, action, factors, passkeys, twoStep, hasPassword, mustKeepOne } = model
   const isLast = factors.length + passkeys.length === 1 && twoStep.on

@@ -63,7 +63,7 @@ export function shownCodes({ authorize, sealed, pages }: Pick<PageDeps, 'authori
       const { id: userId } = whose.user
       const { sid, url } = whose
       const kept: KeptCodes = { userId, sid, codes: [...codes], until: clock.now() + COOKIES.codes.seconds * 1000 }
-      // This cookie does not displace those of a sign-in or a link that waits behind this page.
+      // This cookie must not displace the cookies of an unfinished sign-in or link.
       const written = { mark: partitionOf(userId), query: '', content: kept, yields: true }
       return async (reply) => {
         if (sealed.fits(reply, 'codes', written)) {

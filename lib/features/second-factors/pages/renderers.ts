@@ -221,7 +221,7 @@ ${codeField(state, model)}${endsOthers && html`<p class="hint">${messages.enrolT
 )}</div>`
 }
 
-/** The link to continue works only after the codes were copied, saved or printed, or the box is ticked. */
+/** The script lets the link continue only after the codes were copied, saved or printed, or the box is ticked. */
 function accountRecoveryCodes(model: PageModels['account_recovery_codes']): string {
   const { messages, username, codes, backUrl } = model
   return layout(model, {

@@ -199,8 +199,8 @@ export function securityPage(child: FastifyInstance, deps: PageDeps, accounts: P
             if (form.decision !== 'remove') throw new OAuthError('invalid_request', 'decision: it does not fit.')
             const { factors: listed } = await listFactors(user.id, accounts)
             const stays = browser.stay(request, reply, sid)
-            // Keeps only the first factor, so that the session no longer has the level of the removed factor. Without a
-            // first factor nothing proves the user any more, so the session ends.
+            // For the removal of the last factor: keeps only the first factor, so that the session no longer has the
+            // level of the removed one. Without a first factor nothing proves the user any more, so the session ends.
             const first = visit.person.session.methods.filter(isFirstFactor)
             const lower = async () => {
               await browser.renew(request, reply, user.id, first)

@@ -32,8 +32,9 @@ interface Shown {
 }
 
 /**
- * `GET` and `POST /auth/second-factor/set-up`: `mfa.required`, or a link of `startEnrolment`, leads users without a
- * second factor here. Nothing is stored, and nobody is signed in, before a right code or a new passkey.
+ * `GET` and `POST /auth/second-factor/set-up`: the page for users without a second factor who need one, for example by
+ * `mfa.required` or by a link of `startEnrolment`. Stores no factor, and begins no session, before a right code or a
+ * new passkey.
  */
 export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, accounts: ProvingDeps): void {
   const { authorize, browser, cookies, link, pages } = deps
