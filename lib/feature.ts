@@ -38,12 +38,12 @@ export interface Feature<On = unknown> extends FeatureSection {
 /** The kernel, as a feature sees it. */
 export interface Kernel {
   accounts: AccountsDeps
-  /** The keys for this purpose and this registration of the plugin only: one for each secret, newest first. */
+  /** Derives keys for this purpose and this registration of the plugin: one for each secret, newest first. */
   keysFor(purpose: string): readonly [Uint8Array, ...Uint8Array[]]
   /** Like `keysFor`, but the keys survive a new issuer and prefix: for values in the host's stores. */
   storedKeysFor(purpose: string): readonly [Uint8Array, ...Uint8Array[]]
   /**
-   * Makes a sealer for this purpose and this registration of the plugin only. It also opens texts that a former secret
+   * Makes a sealer for this purpose and this registration of the plugin. It also opens texts that a former secret
    * sealed.
    */
   sealerFor(purpose: string): Sealer
@@ -56,7 +56,7 @@ export interface Kernel {
   assertions: State['assertions']
   devices: State['devices']
   clients: Clients
-  /** The option `factors`, and the sealer of its records. `null`: there are no second factors. */
+  /** The store of the option `factors`, and the sealer of its records. `null`: there are no second factors. */
   factors: { store: FactorStore; sealer: Sealer } | null
   /** The dependencies of grants. Call it only after all features are created. */
   grants(): GrantDeps

@@ -65,8 +65,8 @@ declare module 'fastify' {
      */
     auth: AccessTokenClaims
     /**
-     * The user signed in in this browser. `null` if nobody is, or before `readSession` or a hook of `requireSession` of
-     * `app.authority` ran.
+     * The user signed in in this browser. `null` if no user is signed in, or before `readSession` or a hook of
+     * `requireSession` of `app.authority` ran.
      */
     authSession: AuthSession | null
   }
@@ -254,7 +254,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
     })
   })
   sweepRegularly(services, host)
-  // Not earlier, because loading the first key and the hasher takes a tenth of the time of a start.
+  // Warm up after the start, because loading the first key and the hasher would make the start a tenth longer.
   host.addHook('onReady', (done) => {
     services.warmUp()
     done()
@@ -266,10 +266,11 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
 
 /** The plugin, for `app.register`. */
 export interface AuthPlugin {
-  /** `app.register(authPlugin<Account>, …)`: `claims` gets users of the row type of the user store. */
+  /** With `app.register(authPlugin<Account>, …)`, the function `claims` gets users of the type `Account`. */
   <Account extends User>(app: FastifyInstance, options: AuthorityOptions<Account>): Promise<void>
   /**
-   * TypeScript checks the options of `app.register(authPlugin, …)` by the last signature, so the general one is last.
+   * TypeScript checks the options of `app.register(authPlugin, …)` by the last signature, so the general signature is
+   * last.
    */
   (app: FastifyInstance, options: AuthorityOptions): Promise<void>
 }

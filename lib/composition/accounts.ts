@@ -38,8 +38,9 @@ interface AccountParts {
 }
 
 /**
- * Logs a warning at the first match of an imported hash. A hash of this package replaces it now, and another
- * application that reads the same users may not understand the new hash. No warning if the store cannot replace hashes.
+ * Logs a warning when a password first matches an imported hash. The sign-in then replaces the hash, and another
+ * application that reads the same users may not understand the new one. Logs nothing if the store cannot replace
+ * hashes.
  */
 function toldOfOnce(imported: ImportedHashVerifier, users: UserStore, log: FastifyBaseLogger): ImportedHashVerifier {
   let told = users.setPasswordHash === undefined
@@ -83,7 +84,8 @@ function unusableReports(log: FastifyBaseLogger): (reason: string) => void {
 }
 
 /**
- * The supported language closest to the user's claim `locale`. Some stores write the claim with an underscore.
+ * The supported language for the user's claim `locale`, or `undefined`. Accepts an underscore, because some stores
+ * write `de_AT`.
  * @see OpenID Connect Core 1.0 §5.1
  */
 function ownLocale({ locale }: MessageUser): string | undefined {

@@ -6,11 +6,11 @@ export interface UserConsent {
   expiresAt: Date
 }
 
-/** A provider account that a user signs in with. */
+/** A provider account with which a user can sign in. */
 export interface UserIdentity {
   /** For `unlinkIdentity`: a digest that reveals neither issuer nor subject. */
   id: string
-  /** The connection of the last sign-in with this account. */
+  /** The connection of the last sign-in with this account, or of `linkIdentity` before the first sign-in. */
   connection: string
   issuer: string
   subject: string
@@ -30,7 +30,7 @@ export interface UserApiKey {
   createdAt: Date
   /** `null`: the key never expires. */
   expiresAt: Date | null
-  /** Accurate to the minute. `null`: the key was never used. */
+  /** Written at most once a minute. `null`: the key was never used. */
   lastUsedAt: Date | null
 }
 
@@ -67,8 +67,8 @@ export interface ConnectionLink {
 }
 
 /**
- * A link by which a user sets up a second factor. It works only together with the user's password or other first
- * factor.
+ * A link by which a user sets up a second factor. The user must also sign in with their first factor, such as the
+ * password.
  */
 export interface EnrolmentLink {
   /** Give this URL only to the user. */

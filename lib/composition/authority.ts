@@ -60,11 +60,11 @@ export interface Authority {
   readSession: Hook
   /**
    * Makes an `onRequest` hook for pages that need a sign-in, at most `maxAge` seconds old and with at least this `acr`
-   * if these are given. Sets `request.authSession`. Otherwise redirects (303) to the page that signs the user in or
-   * sets up the missing factor, which leads back. Called without a callback, the hook sends nothing and rejects with
+   * if these are given. Sets `request.authSession`. Otherwise redirects (303) to the page for the missing step, such as
+   * the sign-in. That page leads back. Called without a callback, the hook sends nothing and rejects with
    * `login_required` (401); its `redirectTo` is that page. Requests other than GET and HEAD must come from a page of
-   * this origin (403 `access_denied`), and their form is lost in the sign-in. If the user cannot reach `acr`, or signed
-   * in just now without reaching it: 403 `unmet_authentication_requirements`.
+   * this origin (403 `access_denied`), and their form is lost in the sign-in. 403 `unmet_authentication_requirements`
+   * if no step is left by which the user could reach `acr`.
    * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` at the call, for a requirement that is invalid or cannot be met,
    * and with `pages: false`
    */
@@ -83,13 +83,13 @@ export interface Authority {
   revokeConsent(userId: string, clientId: string): Promise<boolean>
   /**
    * Blocks a client that nobody registered: it gets 401 `invalid_client` from now on. Its access tokens live until they
-   * expire. A registered client is removed from the option `clients` instead.
+   * expire. To block a registered client, remove it from the option `clients`.
    */
   blockClient(clientId: string): Promise<void>
   unblockClient(clientId: string): Promise<void>
   /**
-   * Looks for changes in the audit log. `checkpoints`: those of the log lines `FST_AUTHORITY_AUDIT_CHECKPOINT`. Without
-   * them, nobody notices if the newest entries were removed.
+   * Looks for changes in the audit log. `checkpoints`: the checkpoints from the log lines
+   * `FST_AUTHORITY_AUDIT_CHECKPOINT`. Without them, nobody notices if the newest entries were removed.
    */
   verifyAudit(checkpoints?: readonly AuditCheckpoint[]): Promise<AuditVerdict>
   /** The linked provider accounts of the user, oldest first. */
@@ -166,15 +166,16 @@ export interface Authority {
    */
   importTotp(userId: string, app: ImportedTotp): Promise<'added' | 'already_added'>
   /**
-   * Makes every remembered browser of the user ask for the second factor again (`mfa.rememberDevice`). Sign-ins
+   * Forgets the browsers that `mfa.rememberDevice` remembers: their next sign-in asks for the second factor. Sessions
    * continue.
    * @throws OAuthError `invalid_grant` if there is no such user; `temporarily_unavailable`
    */
   forgetDevices(userId: string): Promise<void>
   /**
-   * Removes the account for good and sends the user a message. Order: sessions and tokens, consents and open links,
-   * `users.remove`, second factors. A call that failed can be repeated. If there is no such user, ends what an earlier
-   * call left and returns `false`. `by` as for `resetFactors`, in the event `account_removed`.
+   * Removes the account for good and sends the user a message. Ends sessions, tokens, consents and open links, then
+   * calls `users.remove`, then removes the second factors. A call that failed can be repeated. If there is no such
+   * user, ends what an earlier call left and returns `false`. `by` as for `resetFactors`, in the event
+   * `account_removed`.
    * @throws OAuthError `server_error` if the user store has no `remove`; `temporarily_unavailable`
    */
   deleteUser(userId: string, options?: { by?: string | undefined }): Promise<boolean>
@@ -185,8 +186,8 @@ export interface Authority {
   startPasswordReset(userId: string): Promise<void>
   /**
    * Links for a sign-in page of the host's own, one for each connection that is on. Pass the request of that page: the
-   * sign-in ends at its `return_to`. On a page of this origin a link begins the sign-in; elsewhere it shows the sign-in
-   * page first.
+   * sign-in ends at its `return_to`. On a page of this origin a link begins the sign-in. Elsewhere it leads to the
+   * sign-in page first.
    */
   connections(request: FastifyRequest): Promise<ConnectionLink[]>
   /**

@@ -48,8 +48,8 @@ function inOrder(features: readonly Feature[]): Feature[] {
     }
     ordered.push(feature)
   }
-  // The features come in alphabetical order, which is the order of a module namespace. Only `needs` puts one feature
-  // before another.
+  // The features come in the alphabetical order of a module namespace. `needs` states the order that the features
+  // require.
   for (const feature of features) add(feature, [])
   return ordered
 }

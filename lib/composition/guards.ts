@@ -52,23 +52,26 @@ export interface TokenGuards {
    */
   requireRole: (...roles: string[]) => Hook
   /**
-   * A hook to follow `authenticate` or `requireUser`: 403 for a token with `act`, by which another person acts in the
-   * name of the user.
+   * A hook to follow `authenticate` or `requireUser`: 403 for a token with `act`. With such a token an administrator or
+   * a program of the host acts in the name of the user.
    * @see RFC 8693 §4.1
    */
   requireNoActor: Hook
   /**
    * Makes a hook to follow `authenticate`: the token's user must have signed in at most `maxAge` seconds ago and with
-   * at least this `acr`. Otherwise 401 `insufficient_user_authentication` with a challenge that names both, for a new
-   * sign-in. A missing claim counts as not met. API keys and tokens without a session get 403 `access_denied`, because
-   * no sign-in would help.
+   * at least this `acr`. Otherwise 401 `insufficient_user_authentication`, with a challenge that names the requirements
+   * for a new sign-in. A missing claim counts as not met. API keys and tokens without a session get 403
+   * `access_denied`, because no sign-in would help.
    * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` at the call, for a requirement that is invalid or cannot be met
    * @see RFC 9470 §3
    */
   requireAuth: (required: AuthRequirements) => Hook
 }
 
-/** Makes a function that warns once for each scope that `requireScope` requires although no token here can have it. */
+/**
+ * Makes a function that logs a warning if no token can have a scope that `requireScope` requires. It warns once for
+ * each scope.
+ */
 export function unknownScopeWarning(
   log: FastifyBaseLogger,
   name: string,

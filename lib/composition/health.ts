@@ -13,9 +13,9 @@ import { refusesWrites } from '../ports/outage.ts'
 /** The health of the service, as this instance sees it. It reveals neither where a store is nor why it fails. */
 export interface Health {
   /**
-   * True if this instance can take requests: the state answers, signing keys exist, and the counters answer or are not
-   * needed (`rateLimit.onStoreError`). Stays true while the hashing queue is full, because all instances fill at the
-   * same time, and only sign-ins get 503 then.
+   * True if this instance can take requests: the state accepts writes and the signing keys exist. With
+   * `rateLimit.onStoreError: 'deny'` the counters must answer too. A full hashing queue does not count, because only
+   * requests with a password get 503 then.
    */
   ready: boolean
   /** `up`: a write succeeded. */
@@ -48,8 +48,8 @@ interface HealthParts {
 }
 
 /**
- * Checks the stores and the keys in parallel. Calls that overlap share one check, so that a public route puts no load
- * on the stores.
+ * Checks the stores and the keys in parallel. Parallel calls share one check, so that many requests to a public route
+ * cost the stores little.
  */
 export function createHealth(
   { rateLimit, password }: Pick<Settings, 'rateLimit' | 'password'>,
@@ -82,7 +82,7 @@ export function createHealth(
     const [stateIs, countersAre] = await Promise.all([
       answers(state.tryWrite),
       rateLimit === false ? ('off' as const) : answers(count),
-      // Right after the start the first key is still being made.
+      // Wait for the first key, because right after the start it is still being made.
       answers(() => ring.ready())
     ])
     const found = {

@@ -47,7 +47,7 @@ function toldOfOwn(read: typeof HOOK_ANSWERS.claims, advise: Advise): typeof HOO
   }
 }
 
-/** Checks the answers, but limits no time: hashing needs no limit, and the password policy limits `isBreached`. */
+/** Checks the answers without a time limit: the password policy limits `isBreached`, and a slow hash is no fault. */
 function passwordHooks({ isBreached, hasher }: PasswordSettings): Pick<PasswordSettings, 'isBreached' | 'hasher'> {
   return {
     isBreached:

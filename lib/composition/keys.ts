@@ -30,14 +30,14 @@ interface KeyParts {
 }
 
 /**
- * The algorithms with a managed key. The first one signs access tokens, the others sign for APIs and ID tokens. Clients
- * of a client store cannot be listed here, so they may use only RS256 and ES256.
+ * The algorithms with a managed key. The first one signs access tokens. The others sign ID tokens, and access tokens
+ * for APIs. A client store cannot list its clients, so its clients may use only RS256 and ES256.
  */
 function managedAlgorithms(
   { clients, accessToken: { alg: first }, apis: { resources } }: Settings,
   redirectLogin: boolean
 ): [string, ...string[]] {
-  // An elliptic key costs nothing, so ES256 is always included.
+  // Always include ES256, because an elliptic curve key takes almost no time to make.
   const ofApis = resources.flatMap(({ alg }) => alg ?? [])
   const always = first === 'RS256' ? ['RS256', 'ES256'] : [...new Set(['ES256', ...ofApis])]
   if (!redirectLogin) return always as [string, ...string[]]
@@ -49,7 +49,7 @@ function managedAlgorithms(
 
 interface Keys {
   ring: KeyRing
-  /** `null`: the host gave the keys, or they are in memory. */
+  /** `null`: the host gave the keys, or there is no `secret` to seal managed keys. */
   management: KeyManagement | null
 }
 
@@ -111,8 +111,8 @@ const PLAIN: Sealer = { seal: (plain) => plain, open: (sealed) => sealed }
 type Keyed = { [Kind in CookieName]: (typeof COOKIES)[Kind]['key'] extends 'own' ? Kind : never }[CookieName]
 
 /**
- * Derives the key for one kind of cookie. Another service or registration of the plugin with the same secret derives
- * another key, so that it accepts no cookie of this one.
+ * Derives the key for one kind of cookie. The key depends on issuer and prefix, so that another service with the same
+ * secret does not accept the cookies of this service.
  */
 export const cookieKey = (secret: string, kind: Keyed, owner: CookieOwner): Buffer =>
   ownKey(secret, `${kind} cookie`, owner)

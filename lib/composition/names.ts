@@ -23,7 +23,7 @@ const SHARED: ReadonlySet<string> = new Set<DecoratorName>([
   'protectedResource'
 ])
 
-/** The decorators that registrations of this plugin added, by server: `"<option> <name>"`. */
+/** The decorators that this plugin added to each server, in the form `"<option> <name>"`. */
 const ownDecorators = new WeakMap<object, Set<string>>()
 
 /**
@@ -88,7 +88,7 @@ export function refuseTakenRoutes(host: FastifyInstance, path: (name: PathName) 
     const isOurs = config !== undefined && 'fastifyAuthority' in config
     for (const verb of [method].flat()) {
       const route = `${verb} ${url}`
-      // Fastify makes HEAD routes of GET routes, and skips existing ones.
+      // Fastify adds a HEAD route to each GET route, unless one exists. So HEAD routes cause no conflict.
       if (verb !== 'HEAD' && (isOurs || ownRoutes.has(route)) && host.hasRoute({ method: verb, url, constraints }))
         throw taken(route, url)
       if (isOurs) ownRoutes.add(route)

@@ -24,7 +24,8 @@ export interface ProtectedResource extends Hook {
   requireScope: (...scopes: string[]) => Hook
   /**
    * Makes a hook to follow this one: 401 `insufficient_user_authentication` unless the user signed in at most `maxAge`
-   * seconds ago and with at least this `acr`.
+   * seconds ago and with at least this `acr`. 403 `access_denied` for an API key and for the own token of a client,
+   * because a sign-in would not help.
    * @see RFC 9470
    */
   requireAuth: (required: AuthRequirements) => Hook

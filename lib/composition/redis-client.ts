@@ -13,7 +13,7 @@ export function redisClientOf(host: FastifyInstance, { redis }: Settings): Redis
   const found: unknown = (host as unknown as { redis?: unknown }).redis
   if (found === undefined)
     throw invalid('redis', true, 'true only after @fastify/redis is registered in the same app; or an ioredis client')
-  // With namespaces, `app.redis` is their collection, and only the host knows which one is meant.
+  // With namespaces, `app.redis` is their collection, and only the host knows which client the option means.
   if (!isRedisClient(found))
     throw invalid(
       'redis',

@@ -21,7 +21,7 @@ export interface RenderMessageOptions {
   colorScheme?: 'light' | 'dark' | 'auto' | undefined
   /** The color around the card: `#rrggbb`, or one color for each color scheme. */
   background?: string | { light?: string | undefined; dark?: string | undefined } | undefined
-  /** Corner radius of card and button: `0` to `32px`, or to `2rem`. */
+  /** Corner radius of card and button: `0`, or a length of at most `32px` or `2rem`. */
   radius?: string | undefined
   /** A CSS list of font families. A mail program uses only fonts that its device has. */
   font?: string | undefined

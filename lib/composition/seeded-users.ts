@@ -13,8 +13,7 @@ export interface SeededUser {
   /** The username in any spelling. The store normalizes it. */
   username: string
   /**
-   * The password, instead of `passwordHash`. The store hashes it when it is first used. For tests, demos and
-   * development.
+   * The password, instead of `passwordHash`. The store hashes it at its first call. For tests, demos and development.
    */
   password?: string
   passwordHash?: string | null
@@ -31,8 +30,8 @@ const hashOf = promisify(
   ) => void
 )
 /**
- * The parameters of the scrypt hashes. A sign-in verifies such a hash and then replaces it, whatever hasher the option
- * `password` sets.
+ * The parameters of the scrypt hashes. This package verifies scrypt hashes itself, so they work with every
+ * `password.hasher`. The first sign-in replaces the hash.
  */
 const COST = { ln: 14, r: 8, p: 1 }
 
@@ -42,11 +41,11 @@ const memoryStores = new WeakSet<object>()
 export const isMemoryUserStore = (store: object): boolean => memoryStores.has(store)
 
 /**
- * Keeps users in the memory of this process: for tests, demos and development. They are gone when the process ends.
- * Copies objects on the way in and on the way out, so that a user changes only through the store. Checks each user of
- * `initial` like a row of any store, normalizes the username, and hashes a `password` when the store is first used.
- * Throws `MisfitError` for a row with an invalid field, `UsernameTakenError` if two users have the same username, and
- * `TypeError` if two have the same id.
+ * Keeps users in the memory of this process until it ends: for tests, demos and development. Copies objects on the way
+ * in and on the way out, so that a user changes only through the store. Checks each user of `initial` like a row of any
+ * store, normalizes the username, and hashes a `password` when the store is first used. Throws `MisfitError` for a row
+ * with an invalid field, `UsernameTakenError` if two users have the same username, and `TypeError` if two have the same
+ * id.
  */
 export function memoryUserStore(initial: readonly (User | SeededUser)[] = []): Required<UserStore> {
   const passwords = new Map<string, string>()

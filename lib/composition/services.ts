@@ -55,7 +55,7 @@ export interface Services {
   state: State
   events: Events
   ring: KeyRing
-  /** The managed signing keys for an operator. `null`: there are none. */
+  /** The managed signing keys for an operator. `null`: the host gave the keys, or there is no `secret`. */
   keys: KeyManagement | null
   accessTokens: AccessTokens
   grants: GrantDeps
@@ -77,7 +77,8 @@ export interface Services {
 
 const CLOCK_SKEW_SECONDS = 60
 /**
- * The capacity of the cache of verified tokens: at most about 55 MB, if tokens have 500 bytes and each is sent again.
+ * The capacity of the cache of verified tokens. A full cache takes about 55 MB, if each token has 500 bytes and was
+ * used at least twice.
  */
 const VERIFIED_TOKENS = 50_000
 

@@ -31,7 +31,7 @@ import { within } from '../boundary/answers.ts'
 import { logLine } from '../ports/log.ts'
 import { tracedStore } from '../ports/tracing.ts'
 
-/** The stores. Their calls have time limits. */
+/** The connected stores. Calls to stores of the host and to the state have time limits. */
 interface Stores {
   clock: Clock
   state: State
@@ -53,7 +53,8 @@ interface Stores {
 /** The longest time, in milliseconds, that a start waits for a store. Fastify gives up on a plugin after 10 s. */
 const START_BUDGET_MS = 8000
 /**
- * The time limit, in milliseconds, for claiming the state for this service, and for reading the clock of its server.
+ * The time limit, in milliseconds, for reading the clock of the state's server. A claim of the state after the start
+ * has the same limit.
  */
 const LOOK_BUDGET_MS = 2000
 
@@ -250,14 +251,14 @@ async function evictionPolicyOf(state: State & Partial<Pick<RedisState, 'evictio
   return (await state.evictionPolicy?.()) ?? null
 }
 
-/** True if the Redis of the store has an append-only file. `null` for a store without Redis. */
+/** True if the Redis of the store writes an append-only file. `null` if the store cannot tell. */
 async function isAppendOnly(
   store: FactorStore & Partial<Pick<RedisFactorStore, 'isAppendOnly'>>
 ): Promise<boolean | null> {
   return (await store.isAppendOnly?.()) ?? null
 }
 
-/** The method `prepare` of a user store of this package, which may create its tables. */
+/** The `prepare` of the user store, which may create its tables. `undefined` if the store has none. */
 function preparationOf(users: UserStore & { prepare?: unknown }): (() => Promise<void>) | undefined {
   const { prepare } = users
   return typeof prepare === 'function'

@@ -36,7 +36,7 @@ interface RouteDeps extends HttpDeps, GuardDeps {
   cookieName: string
   /** The path of each named route if no option moves it. */
   usualPaths: Readonly<Record<PathName, string>>
-  /** Headers of requests that no log may show, besides the usual ones; in lower case. */
+  /** Request headers that no log may show, besides those that are always hidden. In lower case. */
   secretHeaders: readonly string[]
   origins: Omit<OriginGuardDeps, 'hostAnswersPreflights'>
   /** `null`: no hosted pages. */
@@ -49,7 +49,7 @@ interface RouteDeps extends HttpDeps, GuardDeps {
 }
 
 interface Group {
-  /** The policy for other origins; `undefined`: the host's own. */
+  /** The policy for other origins. `undefined`: the host decides. */
   cors?: CorsPolicy
   /** Set if the routes are pages. Their errors are pages too. */
   pages?: PageDeps

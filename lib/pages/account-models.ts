@@ -116,7 +116,7 @@ export interface AccountModels {
   }
   /**
    * Fields: `current_password` and `password`, the new one. With `hasPassword` false, a button `decision` with the
-   * value `first` sends a link that sets one.
+   * value `first` sends a link that sets a password.
    */
   account_password: AccountModel & { minLength: number; hasPassword: boolean }
   /**

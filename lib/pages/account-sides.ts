@@ -7,8 +7,8 @@ type Sides = CommonModel & Pick<AccountModel, 'username' | 'accountUrl' | 'accou
 
 /**
  * The parts around the content of an account page. `bar`: the menu of the signed-in user. `column`: links to all
- * account pages, hidden on a phone, where each page has a link back instead. `end`: the sign-out form, last in the
- * document so that the page's own form comes first. `here`: the address of the page.
+ * account pages, hidden on a phone, where each page has a link back instead. `end`: the sign-out form, after the
+ * content so that the page's own form comes first. `here`: the address of the page.
  */
 export function accountSides(model: Sides, here: string): { bar: Html; column: Html; end: Html } {
   const { messages, username, accountUrl, accountLinks: links, logoutUrl } = model

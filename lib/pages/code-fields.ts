@@ -24,7 +24,7 @@ export function confirmationForm(model: FormModel, state: FormState): Html {
 
 /**
  * Has no `maxlength`, because that would cut a code pasted with a space. The script submits the form when the code is
- * complete.
+ * complete, if the form has no other visible input and the code has no error yet.
  */
 function digitsField(state: FormState, label: string, digits: number): Html {
   return field(state, 'code', {

@@ -7,7 +7,7 @@ export interface PageError {
   text: string
   /** The field with the error. `null`: the whole form. */
   field: string | null
-  /** After too many attempts, the seconds until the next one is allowed. `text` contains them too. */
+  /** After too many attempts, the seconds until the next attempt is allowed. `text` contains this time in words. */
   waitSeconds?: number
 }
 
@@ -21,7 +21,7 @@ export interface CommonModel {
   /** `null`: pages show the title instead. `dark`: the URL in dark mode, `null` for the same URL. */
   logo: { url: string; dark: string | null; height: number; alt: string } | null
   faviconUrl: string | null
-  /** Which way to sign in comes first. */
+  /** The ways to sign in that come first. */
   order: 'password-first' | 'providers-first'
   colorScheme: 'light' | 'dark' | 'auto'
   /** The host's own stylesheet, linked after `styleUrl`. */
@@ -29,8 +29,8 @@ export interface CommonModel {
   /** Links of the footer. */
   footer: { terms: string | null; privacy: string | null; support: string | null }
   /**
-   * The address of this page in each language, for the footer. Empty if the page can't be opened by an address. `name`
-   * is the language's name for itself.
+   * The address of this page in each language, for the footer. Empty if the page offers no choice, as an error page or
+   * the result of a form. `name` is the language's name for itself.
    */
   languages: Array<{ lang: string; name: string; url: string }>
   /** The request id in the log. */
@@ -42,7 +42,7 @@ export interface CommonModel {
   messages: Messages
   styleUrl: string
   scriptUrl: string
-  /** The name of the client that sent the user here. `null`: none did. */
+  /** The name of the client that sent the user here. `null`: no client. */
   clientName: string | null
 }
 
@@ -60,13 +60,13 @@ export interface ProfileField {
   hint?: string | null
   /** Attributes for checks by the browser: `minlength`, `maxlength`, `pattern`, `min`, `max`, `step`. */
   limits?: Readonly<Record<string, string | number>>
-  /** The language of label and hint, if the page has another one. */
+  /** The language of label and hint, if the page has another language. */
   lang?: string | null
 }
 
 /**
- * Fields of every page with a form. The form posts to the URL `action`, which contains all state that the next page
- * needs. A model never contains a password.
+ * Fields of every page with a form. The form posts to the URL `action`. Use it unchanged, because it contains state
+ * such as the authorization request. A model never contains a password.
  */
 export interface FormModel extends CommonModel {
   action: string

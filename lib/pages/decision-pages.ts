@@ -5,7 +5,10 @@ import { durationOf, format } from './texts.ts'
 import type { PageModels } from './model.ts'
 import { finished } from './sign-in-pages.ts'
 
-/** Notes about a client that nobody registered: who publishes it, if anybody, and whether it runs on this computer. */
+/**
+ * Notes about a client that nobody registered: the host that publishes it, if there is one, and a warning if it runs on
+ * this computer.
+ */
 function warnings({ messages, unknown }: PageModels['consent']): Html {
   if (unknown === null) return html``
   const { host, warnsOfProgram } = unknown

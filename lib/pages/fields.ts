@@ -3,10 +3,10 @@ import { failure, usernameOf } from './layout.ts'
 import { durationOf, format, formatNumbers, type Messages } from './texts.ts'
 import type { CommonModel, PageError, ProfileField } from './common-model.ts'
 
-/** A form under construction: which field has the error, and which one gets the focus. */
+/** The state of a form while it is rendered: which field has the error, and which field gets the focus. */
 export interface FormState {
   error: PageError | null
-  /** The name of the field with the error. `null`: the whole form. */
+  /** The name of the field with the error. `null`: the error concerns the whole form, or there is none. */
   wrong: string | null
   focus: string
 }
@@ -151,7 +151,7 @@ export function currentPasswordField(
   })
 }
 
-/** The current password, for actions that need more than a session. The username is for password managers. */
+/** The current password, for actions that need more than a session. The hidden username is for password managers. */
 export function passwordAgainField(state: FormState, model: CommonModel & { username: string }): Html {
   return html`${usernameOf(model.username)}${field(state, 'current_password', {
     label: model.messages.currentPasswordLabel,
@@ -218,7 +218,10 @@ export function hidden(name: string, value: string): Html {
   return html`<input type="hidden" name="${name}" value="${value}">\n`
 }
 
-/** Always posts, because form values do not belong in a URL. `id` is `named` if `carry` sends the typed username on. */
+/**
+ * Always posts, because form values do not belong in a URL. `id` is `named` if buttons of `carry` send the typed
+ * username on.
+ */
 export function form(action: string, state: FormState | null, content: HtmlValue, id: 'named' | null = null): Html {
   const error = state !== null && state.wrong === null ? state.error : null
   return html`${error !== null && failure(error)}
@@ -268,7 +271,7 @@ export function link(url: string, label: HtmlValue): Html {
   return html`<a href="${safeUrl(url)}">${label}</a>`
 }
 
-/** A link that looks like a button. `look: null` is the primary style, which at most one control of a page has. */
+/** A link that looks like a button. `look: null` is the primary style, for the main action of a page. */
 export function action(url: string, label: HtmlValue, look: 'quiet' | 'plain' | null = null): Html {
   return html`<p class="actions"><a${attributes({ class: look, href: safeUrl(url) })}>${label}</a></p>\n`
 }

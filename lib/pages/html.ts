@@ -50,8 +50,8 @@ export function attributes(given: Readonly<Record<string, string | number | bool
 }
 
 /**
- * Removes `autofocus` below a link, button or picture, because the browser would scroll the heading out of sight. Finds
- * it by ` autofocus>`: it is always the last attribute, and in text `>` is escaped.
+ * Removes `autofocus` if a link, button or picture comes before it, because the browser would scroll the heading out of
+ * sight. Searches for ` autofocus>`: `autofocus` is always the last attribute, and in text `>` is escaped.
  */
 export function focusAtTop(content: HtmlValue): Html {
   const markup = markupOf(content)
@@ -80,7 +80,7 @@ const SCRIPTED = new Set(['javascript:', 'data:', 'vbscript:', 'blob:', 'file:',
  */
 export function safeUrl(url: string): string {
   try {
-    // Parse as a browser does, because it drops white space and controls that would hide a scheme.
+    // Parse as a browser does, because a browser drops white space and controls that would hide a scheme.
     return SCRIPTED.has(new URL(url, 'https://page.invalid').protocol) ? '#' : url
   } catch {
     return '#'

@@ -1,6 +1,6 @@
 /**
- * Caches objects of `Intl` by language, because making one takes a tenth of a millisecond and a page formats hundreds
- * of times. No other file makes objects of `Intl`.
+ * Caches objects of `Intl` by language, because making an object takes a tenth of a millisecond and a page formats
+ * hundreds of values. No other file makes objects of `Intl`.
  */
 
 function once<Made>(make: (lang: string) => Made): (lang: string) => Made {

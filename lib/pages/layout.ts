@@ -58,7 +58,7 @@ interface Layout {
   wide?: { bar: Html; column: Html; end: Html }
   /** True if the last form succeeded. The title of the document then says so. */
   isDone?: boolean
-  /** Above the heading, and first in tab order. */
+  /** Above the heading, and before the content in tab order. */
   before?: HtmlValue
   /** True if the content has the form `named`. The choice of a language then keeps the typed username. */
   isNamed?: boolean
@@ -141,7 +141,7 @@ function brand({ title, logo, colorScheme }: CommonModel): Html {
     : logoImage(logo, colorScheme)
 }
 
-/** The first letter of a name, as a substitute for a picture. */
+/** The first letter or digit of a name, as a substitute for a picture. */
 export function monogram(name: string): string {
   const [first = ''] = /[\p{L}\p{N}]/u.exec(name) ?? [...name]
   return first.toLocaleUpperCase()

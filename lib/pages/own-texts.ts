@@ -1,7 +1,10 @@
 import type { ShownScope } from './common-model.ts'
 import { formatNumbers, isLocale, LOCALES, type Locale, type Messages, messagesOf, scopeDescription } from './texts.ts'
 
-/** The option `pages.texts`: texts that replace the built-in ones, by language. `lang` is no text. */
+/**
+ * The option `pages.texts`: texts that replace the built-in texts, by language. `lang` can't be replaced, because it is
+ * no text.
+ */
 export type OwnTexts = {
   [Name in Locale]?: Partial<Record<keyof Omit<Messages, 'lang'>, string | undefined>> | undefined
 }

@@ -77,6 +77,9 @@ export interface SignInModels {
     done: boolean
     disowned: boolean
   }
-  /** Asks to remove the first factor of `username`, or to revert a change of the address. `done`: this has happened. */
+  /**
+   * Asks to remove the first factor of `username`, or to revert a change of the address. `done`: the removal or the
+   * reversal has happened.
+   */
   undo: FormModel & { token: string; what: 'factor' | 'email'; username: string; done: boolean }
 }

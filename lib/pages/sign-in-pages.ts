@@ -117,7 +117,7 @@ export function reauthenticate(model: PageModels['reauthenticate']): string {
 
 export function signup(model: PageModels['signup']): string {
   const { messages, action, error, username, fields, minLength, loginUrl, connections } = model
-  // Check boxes come last, next to their button.
+  // Checkboxes come last, next to the submit button.
   const boxes = fields.filter(({ type }) => type === 'checkbox')
   const others = fields.filter(({ type }) => type !== 'checkbox')
   const state = formState(

@@ -117,7 +117,10 @@ const BY_TAG: ReadonlyMap<string, Locale> = new Map(
   )
 )
 
-/** The most language ranges that are read, far more than any browser sends. */
+/**
+ * The maximum number of ranges that are read from `ui_locales` and from `Accept-Language` each. Browsers send far
+ * fewer.
+ */
 const MAX_RANGES = 50
 
 /** The language of a page: the requested one, otherwise English. */

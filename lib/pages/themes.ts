@@ -217,7 +217,7 @@ export function mix(color: Color, other: Color, share: number): Color {
   return `#${mixed.map((channel) => channel.toString(16).padStart(2, '0')).join('')}`
 }
 
-/** Black or white, whichever has more contrast: at least 4.58 on any color. */
+/** Black or white, the one with more contrast to the color. The contrast is at least 4.58 on any color. */
 export function textOn(color: Color): Color {
   return contrast(color, '#ffffff') >= contrast(color, '#000000') ? '#ffffff' : '#000000'
 }
@@ -237,10 +237,10 @@ export function readable(color: Color, { on, least, end }: { on: readonly Color[
 /** The corners of the card, as a multiple of the radius of fields and buttons. */
 export const CARD_RADIUS_FACTOR = 1.4
 
-/** The fonts of systems. Single quotes, so that the list fits into a `style` attribute. */
+/** The fonts of operating systems. In single quotes, so that the list fits into a `style` attribute. */
 export const SYSTEM_FONTS = "system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans'"
 
-/** The font list of a mail. Pages use CSS variables for it, which mails can't. */
+/** The font list of a mail. Pages build theirs from CSS variables, which mail programs may not support. */
 export function fontsOf(lang: Locale): string {
   return [SYSTEM_FONTS, LANGUAGES[lang].fonts, 'Helvetica,Arial,sans-serif'].filter((fonts) => fonts !== '').join(',')
 }

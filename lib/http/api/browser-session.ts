@@ -8,7 +8,7 @@ import type { AuthorizeDeps } from '../../authorize/deps.ts'
 import { releasedClaims } from '../../tokens/disclosure.ts'
 import type { RequestBrowser } from '../edge/request-browser.ts'
 
-/** Upper limit of `expires_in`, so that a page asks again although the session lives longer. */
+/** Upper limit of `expires_in`, so that a page asks again at least every five minutes. */
 const ASK_AGAIN_SECONDS = 300
 /** Releases profile and email claims without consent, because the page is on the issuer's own origin. */
 const SCOPES = ['openid', 'profile', 'email']

@@ -5,8 +5,8 @@ import type { PathName } from '../../settings/paths.ts'
 import { endpoint, type Endpoint } from '../edge/endpoint.ts'
 
 /**
- * Cache lifetime of these documents. A managed key is published much longer than this before it signs, so that no cache
- * lacks the signing key.
+ * Cache lifetime of these documents. A planned rotation publishes the next key a day before it signs, so that no cache
+ * lacks it.
  */
 const METADATA_CACHE_SECONDS = 300
 

@@ -91,8 +91,8 @@ function tokenEndpoint(grants: readonly GrantDeclaration[]): Endpoint {
       const params = parse(request.body)
       const grant = findGrant(params.grant_type, deps)
       return await traced('token', { grantType: grant.type }, async () => {
-        // Authenticates the client before the grant checks a password, so that a failure here counts as a wrong client
-        // secret. Uses up the DPoP proof after all checks of the client and before the grant runs.
+        // Authenticates the client before the grant checks a password, so that a failure counts as a wrong client
+        // secret. Uses up the DPoP proof before the grant runs.
         const { client, jkt } = await provenClient(
           request,
           reply,

@@ -30,7 +30,7 @@ export interface AdminCaller {
   scopes: readonly AdminScope[]
   /** The sign-in of the token. `null`: a machine client has none. */
   signIn: ActorSignIn | null
-  /** The actor in the audit log and in events. */
+  /** The caller as the audit log and events name it. */
   by: { type: 'user' | 'client'; id: string }
 }
 
@@ -49,8 +49,8 @@ const callers = callerFact<AdminCaller>()
 export const adminOf = callers.of
 
 /**
- * Lets in an administrator or a machine client with this scope. Each request with a valid token of one of them counts
- * under the rule `admin`, even if the scope is missing.
+ * Lets in an administrator or a machine client with this scope. A request counts under the rule `admin` once its token
+ * has passed the checks of user and client, even if the scope is missing.
  */
 export const adminGuard = (scope: AdminScope, deps: GuardDeps): Guard => ({
   onRequest: async (request: FastifyRequest, reply: FastifyReply) => {

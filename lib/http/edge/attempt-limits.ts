@@ -22,7 +22,10 @@ import { hookFailed } from './error-reply.ts'
  */
 export interface AttemptCheck {
   rule: Exclude<AddressRuleName, 'refresh' | 'clientMetadata'>
-  /** The id of the signed-in user who asks. The rule then counts per user instead of per address. */
+  /**
+   * The id of the signed-in user, or `client` and the id of a machine client. The rule then counts per id instead of
+   * per address.
+   */
   userId?: string
   /** True if a successful attempt stays counted, even under a rule that counts failures only. */
   kept?: boolean
@@ -58,7 +61,8 @@ export async function countersOf(
 ): Promise<AttemptLimit[]> {
   const limits: AttemptLimit[] = []
   const rule = options.rules[check.rule]
-  // The bypass list matches the IP address, even if the attempt would count under an API key or the host's own key.
+  // A limit per user ignores the bypass list. Any other request is matched with the list by its IP address, even if it
+  // would count under an API key or the host's own key.
   if (rule !== false && check.userId !== undefined)
     limits.push(limitOf(check.rule, rule, { key: userKey(check.userId), max: rule.max }))
   else if (rule !== false && apart === undefined && !bypass.has(request.ip)) {
@@ -95,7 +99,7 @@ export function limitOf(name: RuleName, rule: Rule, { key, max }: { key: string;
 }
 
 /**
- * Returns the counter key that replaces the address: that of a verified API key, or the one from the host's
+ * Returns the counter key that replaces the address. It comes from a verified API key, or else from the host's
  * `rateLimit.key`. `null`: the address counts.
  */
 async function callerKey(

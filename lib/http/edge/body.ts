@@ -16,9 +16,9 @@ const MAX_FORM_PARAMETERS = 64
 
 /**
  * Replaces the host's body parsers on our routes: JSON, and with `forms` also form-encoded bodies. Any other content
- * type gets 415. With `isOptional`, the body may be empty. Refuses a repeated JSON key, because `JSON.parse` would keep
- * only the last value. Parses a repeated form parameter as a list. `readParams` accepts a list only for names that may
- * repeat, and ignores unknown names.
+ * type gets 415. With `isOptional`, the body may be empty. Refuses a repeated JSON key of the outermost object, because
+ * `JSON.parse` would keep only the last value. Parses a repeated form parameter as a list. `readParams` accepts a list
+ * only for names that may repeat, and ignores unknown names.
  * @see RFC 6749 §3.2
  */
 export function registerBodyParsers(
@@ -139,8 +139,8 @@ function unescapeKey(raw: string): string {
 }
 
 /**
- * Checks bodies exactly as they came: nothing is coerced, nothing is dropped. The host's own validator is left alone
- * and not used.
+ * Checks bodies exactly as they came: nothing is coerced, nothing is dropped. The host's own validator stays as it is,
+ * and is not used.
  */
 export function useStrictValidation(child: FastifyInstance): void {
   // Accepts a part of the request that has no TypeBox schema. Fastify also asks for the validators of such parts.
@@ -193,14 +193,14 @@ function problemOf({ type, value, schema, message }: ValueError): string {
 
 /**
  * Converts an error of the host's own code to the shape that Fastify's error handler sends. `JSON.stringify` alone
- * would skip the members, because they are not enumerable.
+ * would skip `message`, because it is not enumerable.
  */
 function fastifyShape(error: Error & { statusCode?: number; code?: string; error?: string }): Record<string, unknown> {
   const { statusCode, code, error: reason, message } = error
   return { statusCode, code, error: reason, message }
 }
 
-/** One of the values of a schema that lists them. */
+/** One value of a schema that lists its values. */
 interface Choice {
   value: string | number
   /** The `title` of the value: a text, or texts by language. */

@@ -32,7 +32,10 @@ interface AccountCaller {
   sid: string
   /** The level, the methods and the time of the user's sign-in. */
   authentication: AuthenticationContext
-  /** The id of the browser session of the request, or of the one in which the family began. `null`: none. */
+  /**
+   * The id of the browser session of the request, or of the browser session in which the family began. `null`: there is
+   * none.
+   */
   sessionSid: string | null
   /** Keeps the sign-in of this request when all other sign-ins of the user end. */
   stay(reply: FastifyReply): StayingSignIn
@@ -81,7 +84,7 @@ export function createGuards(deps: GuardDeps): (callers: Callers) => Guard {
     if (callers === 'own_page') return ownPage
     if (callers === 'account') return account
     if (callers === 'client') return client
-    // The space keeps this key apart from the scopes, which contain none.
+    // The space keeps this key apart from the scopes, which contain no space.
     if ('admin' in callers) return guardWith(`admin ${callers.admin}`, () => adminGuard(callers.admin, deps))
     const { scope } = callers
     return guardWith(scope, () => ({

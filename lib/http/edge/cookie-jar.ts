@@ -6,7 +6,7 @@ import { digest } from '../../protocol/digest.ts'
 /** The registration of the plugin that owns the cookies. */
 export interface CookieOwner {
   issuer: string
-  /** The option `prefix`. */
+  /** The path below which the routes are: the prefix of the registration, then the option `prefix`. */
   prefix: string
   /** True if an identity provider may answer by POST. Reserves room for the `answer` cookies. */
   takesAnswers?: boolean
@@ -26,8 +26,8 @@ export interface CookieJar {
   idsOf(request: FastifyRequest, kind: CookieName): string[]
   /**
    * Sets the cookies, and clears others in the browser to make room. Replaces a cookie of the same name in the reply.
-   * `yields`: to make room, clears no user's unfinished task and not the newest flow that our own pages began, because
-   * another site may have caused the request, or the new cookie is worth less.
+   * `yields`: makes room only by clearing flows, and keeps the newest flow that our own pages began. For a request that
+   * another site may have caused, and for a cookie that is worth less than the others.
    *
    * @throws OAuthError `invalid_request` if a cookie of an unfinished task (`UNDER_WAY`) does not fit. Then nothing is
    * set. Other cookies are set even if they do not fit.
@@ -56,8 +56,8 @@ export const OF_A_USER = kindsBegun('of_user')
 const KINDS = Object.keys(COOKIES) as CookieName[]
 
 /**
- * Maximum bytes of all cookies of one registration in one browser, names included. Servers refuse requests whose header
- * is longer than 8 kB, and the header also contains the host's own cookies.
+ * Maximum bytes of all cookies of one registration in one browser, names included. Many servers refuse a header above 8
+ * kB, and the header also contains the host's own cookies.
  */
 const MAX_COOKIE_BYTES = 4096
 /**
@@ -70,10 +70,11 @@ const MAX_FLOWS = 2
 const MAX_WAITING = 3
 
 /**
- * The beginning of a flow's value: `o` (begun by our own page) or `x` (begun elsewhere), and the start time in base 36.
+ * The beginning of a flow's value: `o` (begun by our own page) or `x` (begun elsewhere), the start time in base 36, and
+ * a dot.
  */
 const FLOW_MARK = /^[ox][0-9a-z]{8}\./
-/** Makes the mark of a flow. `isOurs`: a page of ours began the flow, not a link on another site. */
+/** Makes the mark of a flow, without the dot. `isOurs`: a page of ours began the flow, not a link on another site. */
 export const flowMark = (isOurs: boolean, startedAt: number): string => (isOurs ? 'o' : 'x') + startedAt.toString(36)
 
 type Sent = ReturnType<typeof sentCookies>[number]
@@ -163,7 +164,8 @@ export function cookieJar({ issuer, prefix, takesAnswers = false }: CookieOwner)
     const sent = found.filter(
       (cookie) => !written.has(cookie.name) && pending(reply, cookie.name) === undefined && !isOf(cookie, 'answer')
     )
-    // Clears planted cookies and does not count them, so that they lock nobody out.
+    // Clears cookies that this service cannot have set, without counting them. Otherwise another subdomain could use up
+    // the room and lock users out.
     const planted = sent.filter((cookie) => !mayBeOurs(cookie, found))
     let staying = sent.filter((cookie) => !planted.includes(cookie))
     const ours = oldestFirst('flow', staying, 'o')

@@ -7,22 +7,25 @@ import { isLoopbackHost } from '../../protocol/redirect-uri.ts'
 import { clientCredentials } from '../../protocol/client-authentication.ts'
 
 /**
- * Applies to every route that is registered in `child` afterwards. All policies but `noOriginBesides` add a hidden
- * OPTIONS route to each path.
+ * Applies to every route that is registered in `child` afterwards. All policies but `noOriginBesides` add an OPTIONS
+ * route to each path that has none.
  */
 export type CorsPolicy = (child: FastifyInstance) => void
 
 /**
- * The policies for pages of other origins. No policy allows credentials or the origin `null`. Each policy removes the
- * headers of a host's own CORS plugin, so that only one policy applies to a route.
+ * The policies for pages of other origins. No policy allows credentials. Only `anyOrigin` allows the origin `null`.
+ * Each policy removes the headers of a host's own CORS plugin, so that only one policy applies to a route.
  * @see RFC 9700 §2.6, https://fetch.spec.whatwg.org/#http-cors-protocol
  */
 export interface Cors {
-  /** For endpoints where clients authenticate: the origins of registered clients. */
+  /**
+   * For endpoints where clients authenticate: the origins of listed clients, and of any other client that the request
+   * names.
+   */
   ofClients: CorsPolicy
   /**
-   * For endpoints that take an access token: the origins of listed clients, and those of any other client to which the
-   * token was issued.
+   * For endpoints that take an access token: the origins of listed clients, and of any other client to which the token
+   * was issued.
    */
   ofAccessTokens: CorsPolicy
   /** Any origin, for public documents. */
@@ -45,8 +48,8 @@ const PREFLIGHT_MAX_AGE_SECONDS = 600
 const EXPOSED_HEADERS =
   'WWW-Authenticate, DPoP-Nonce, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset'
 /**
- * All CORS response headers, and that of Private Network Access, which browsers may require in future. @see
- * https://fetch.spec.whatwg.org/#http-responses
+ * All CORS response headers, and the header of Private Network Access, a draft that some browsers followed.
+ * @see https://fetch.spec.whatwg.org/#http-responses
  */
 const CORS_HEADERS = ['origin', 'credentials', 'methods', 'headers', 'private-network']
   .map((name) => `access-control-allow-${name}`)
@@ -69,8 +72,8 @@ export function rememberClient(request: FastifyRequest, clientId: string): void 
 
 /**
  * Makes the policies. Computes the origins of `listed` clients once. `others`: clients of a store, and unknown clients.
- * With them, any web origin may preflight, because a preflight names no client. That exposes nothing, because only the
- * client's origins may read the answer to the request itself.
+ * With them, any web origin may preflight, because a preflight names no client. The preflight exposes nothing: only the
+ * client's origins may read the answer to the request that follows.
  */
 export function createCors(listed: readonly Client[], others: ClientsOf | null = null): Cors {
   const known = new Set(listed.flatMap(originsOf))
@@ -211,7 +214,7 @@ function byClient(clientsOf: ClientsOf, clientIdOf: (request: FastifyRequest) =>
       const client = await clientsOf(request).findById(known)
       return client !== null && originsOf(client).includes(origin)
     } catch {
-      // Denies the origin. The answer is already made, and its handler has logged such a failure.
+      // Denies the origin. The answer is already made, and its handler has logged the failure of the client store.
       return false
     }
   }
@@ -224,7 +227,7 @@ function isWebOrigin(origin: string): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname))
 }
 
-/** How a request of an unknown sender looks up clients: fetches count under the rule `clientMetadata`. */
+/** Makes the lookup of clients for a request of an unknown sender: fetches count under the rule `clientMetadata`. */
 export const byStranger = (
   request: FastifyRequest,
   { countWork }: Pick<RequestLimiter, 'countWork'>
@@ -257,8 +260,8 @@ function remembering(clients: Clients, asking: ClientLookup): Clients {
 }
 
 /**
- * The id of the client that the request names, without proof. Enough here, because the page must still have an origin
- * of that client.
+ * The id of the client that the request names. It needs no proof, because the page must still have an origin of that
+ * client.
  */
 export function claimedClientId({ body, headers }: FastifyRequest): string | undefined {
   const { client_id: clientId } = typeof body === 'object' && body !== null ? (body as { client_id?: unknown }) : {}

@@ -12,7 +12,7 @@ interface RouteSchema extends FastifySchema {
   response?: Record<string, TSchema>
 }
 
-/** The document to complete: OpenAPI 3 or Swagger 2.0. Exactly one of them is set. */
+/** The document to complete, in the form of OpenAPI 3 or of Swagger 2.0. At most one of the two is set. */
 interface Documents {
   openapiObject?: { tags?: Tag[]; components?: { securitySchemes?: Record<string, unknown> } }
   swaggerObject?: { tags?: Tag[]; securityDefinitions?: Record<string, unknown> | null }
@@ -96,7 +96,7 @@ export function useDocuments(child: FastifyInstance, deps: DocumentsDeps): void 
   })
 }
 
-/** The name of each path. Of two names for one path the first one counts. */
+/** The name of each path. If two names have the same path, the first name counts. */
 export function namesOf(names: readonly PathName[], path: (name: PathName) => string): ReadonlyMap<string, PathName> {
   return new Map(names.map((name) => [path(name), name] as const).reverse())
 }
@@ -201,9 +201,9 @@ function failures(errors: OperationErrors, isPage: boolean): Record<string, obje
 }
 
 /**
- * Makes an operation id of the method and the default path, such as `postAuthPasswordResetConfirm`, so that a generated
- * client survives a change of `prefix` or `paths`. If another route has the id, as with a second registration of the
- * plugin, or if there is no default path, the id is made of the real path.
+ * Makes an operation id from the method and the default path, such as `postAuthPasswordResetConfirm`, so that a
+ * generated client survives a change of `prefix` or `paths`. If another route has the id, as with a second registration
+ * of the plugin, or if there is no default path, the id comes from the real path.
  */
 function operationId(server: object, method: string, url: string, usualUrl: string | null): string {
   const known = ids.get(server) ?? new Map<string, string>()

@@ -49,20 +49,20 @@ export interface HttpDeps {
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 /**
- * An endpoint that answers with JSON. The route, its guards, the host's API document, the reference page and the tables
- * of the tests are made from it.
+ * An endpoint that answers with JSON: the source of the route, its guards, the host's API document, the reference page
+ * and the tables of the tests.
  */
 export interface Endpoint extends Declaration {
   method: Method
   path: PathName | `${PathName}/${string}` | `/${string}`
-  /** The policy for other origins. Default: the host's own. */
+  /** The policy for other origins. Default: the host decides. */
   cors?: keyof Cors
   bodyLimit?: number
   summary: string
   description?: string
   params?: TObject
   body?: TSchema | ((deps: HttpDeps) => TSchema)
-  /** The check of the body, if the schema `body` is not the check. */
+  /** Makes the check of the body. Default: the schema `body` is the check. */
   check?(deps: HttpDeps): ReturnType<typeof strictValidator>
   /** The schema of the answer for each status. If there is one status, the handler need not set the status. */
   answers: Readonly<Record<number, TSchema>>
@@ -132,8 +132,9 @@ export function groupsOf(
 }
 
 /**
- * Answers other methods of a path with 405, except OPTIONS. The host's own route for such a method still wins. @see RFC
- * 9110 §15.5.6
+ * Answers the other common methods of a path with 405, except OPTIONS. The host's own route for such a method still
+ * wins.
+ * @see RFC 9110 §15.5.6
  */
 function refuseOtherMethods(
   child: FastifyInstance,

@@ -37,8 +37,9 @@ export function toHostHandler(
   const inherited = host.errorHandler
   return (error, request, reply) => {
     hostReplies.add(reply)
-    // Throws the error for Fastify's own handler, which would log twice if it were called from here. Does not rethrow a
-    // value that is no Error, because Fastify would send it as a payload with 200.
+    // If the host has set no handler since, throws the error on to the handler that this instance inherits. If that is
+    // Fastify's default handler, a call from here would log twice. A value that is no Error is not thrown, because
+    // Fastify would send it as a payload with 200.
     if (host.errorHandler === inherited && error instanceof Error) throw error
     return host.errorHandler(error, request, reply)
   }
@@ -53,8 +54,8 @@ export function usePlainJson(child: FastifyInstance): void {
 }
 
 /**
- * Sends an error in the shape of RFC 6749 §5.2, past the host's serializers. Sends the body of a `LimitedError` as it
- * is.
+ * Sends an error in the shape of RFC 6749 §5.2, without the host's serializers. Sends the body of a `LimitedError` as
+ * it is.
  */
 export function sendOAuthError(error: OAuthError, request: FastifyRequest, reply: FastifyReply): void {
   logRefusal(error, request)
@@ -126,8 +127,9 @@ export async function guarded<T>(work: () => T | Promise<T>): Promise<T> {
 }
 
 /**
- * The wire form of a failure of the service. 500 for a bug, or for an invalid result of the host's code, which a repeat
- * would not change. 503 with `Retry-After` for any other failure, such as an outage of a store, which may soon end.
+ * The error to send for a failure of the service. 500 for a bug, or for an invalid result of the host's code, which a
+ * repeat would not change. 503 with `Retry-After` for any other failure, such as an outage of a store, which may soon
+ * end.
  */
 export function serviceError(error: unknown): OAuthError {
   return !isOutage(error) && (isMisfit(error) || isBug(error))
@@ -139,8 +141,8 @@ export function serviceError(error: unknown): OAuthError {
 }
 
 /**
- * The wire form of an `OAuthError`, or of a request that the body parser or the schema refused. `undefined` for any
- * other error.
+ * The error to send for an `OAuthError`, or for a request that the body parser or the schema refused. `undefined` for
+ * any other error.
  */
 export function wireError(error: FastifyError, request?: FastifyRequest): OAuthError | undefined {
   if (error instanceof OAuthError) return error

@@ -244,7 +244,7 @@ export function roleCheck(claimsOf: Claims, required: readonly string[]): Check<
   }
 }
 
-/** Refuses tokens that act in the name of another person, whatever `act` contains. @see RFC 8693 §4.1 */
+/** Refuses tokens with the claim `act`, whatever it contains. @see RFC 8693 §4.1 */
 export function noActorCheck(claimsOf: Claims): Check<AccessTokenClaims> {
   return (request) => {
     const claims = claimsOf(request)
@@ -255,7 +255,7 @@ export function noActorCheck(claimsOf: Claims): Check<AccessTokenClaims> {
 /**
  * The token's user must have signed in recently enough, and at a high enough level.
  * @param acrValues the levels that this configuration can reach
- * @param hasUser tells a user's token from a client's own token
+ * @param hasUser true for the token of a signed-in user. Default: the token has `sid`.
  * @see RFC 9470 §3, §4
  */
 export function signInCheck(

@@ -9,7 +9,7 @@ import { knownDeviceKey } from '../../limits/attempt.ts'
 import type { SecondFactorCheck } from '../../limits/rules.ts'
 
 /**
- * Browsers in which a user had a session. The device cookie proves it, the same cookie that gives the browser limits of
+ * Browsers in which a user had a session. The device cookie proves the session, and also gives the browser limits of
  * its own. The server stores nothing.
  */
 export interface KnownBrowsers {
@@ -17,7 +17,7 @@ export interface KnownBrowsers {
   idOf(request: FastifyRequest, user: User): string | null
   /** True if the request has the device cookie, valid or not. */
   mayKnow(request: FastifyRequest): boolean
-  /** Makes the browser known. Never rejects, so that no sign-in fails by it. */
+  /** Makes the browser known. Never rejects, because the sign-in must succeed all the same. */
   add(reply: FastifyReply, user: User): Promise<void>
 }
 
@@ -51,8 +51,8 @@ function mark(reply: FastifyReply, account: DeviceAccount, { deviceKey, deviceCo
 }
 
 /**
- * Marks the browser as known to the account, as long as the user keeps the present password. Never rejects, so that no
- * sign-in fails by it.
+ * Marks the browser as known to the account, as long as the user keeps the present password. Never rejects, because the
+ * sign-in must succeed all the same.
  */
 async function markWithPassword(
   reply: FastifyReply,
@@ -104,7 +104,7 @@ export async function attemptDevice(
 } | null> {
   if (account === undefined) return null
   const device = verifyDevice(deps.deviceKey, deps.deviceCookie.read(request), account)
-  // If the user store fails, the attempt counts as a stranger's. The sign-in will fail by the same outage.
+  // If the user store fails, the attempt counts as a stranger's. The sign-in reads the same store and then fails too.
   const user = device === null ? null : await userOf(account).catch(() => null)
   const isKnown = device?.isCurrent(passwordOf(user)) === true
   return {
@@ -119,8 +119,8 @@ export async function attemptDevice(
 }
 
 /**
- * True if the request seems to come from a browser. Current browsers send this header to https: and loopback URLs, and
- * no script in a page can set it. Another program can send it too. @see https://www.w3.org/TR/fetch-metadata/
+ * True if the request seems to come from a browser. Current browsers send `Sec-Fetch-Site` to https: and loopback URLs,
+ * and no script in a page can set it. Another program can send it too. @see https://www.w3.org/TR/fetch-metadata/
  */
 function isFromBrowser(request: Pick<FastifyRequest, 'headers'>): boolean {
   return request.headers['sec-fetch-site'] !== undefined

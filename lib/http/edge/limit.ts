@@ -28,7 +28,8 @@ export interface RequestLimiter {
    * For passwords and other secrets that can be guessed or that are expensive to check: counts the attempt, does the
    * work, and gives the count back depending on the outcome (see limits/attempt). A second factor that can't be guessed
    * counts as by `countFailure`.
-   * @throws LimitedError where a limit refuses: before the work has done anything
+   * @throws LimitedError before the work, if a limit refuses. For a second factor that can't be guessed: after the
+   * work, instead of its failure
    */
   reserve<T>(
     request: FastifyRequest,
@@ -56,7 +57,9 @@ export interface RequestLimiter {
   countWork<T>(request: FastifyRequest, rule: 'clientMetadata', work: () => Promise<T>): Promise<T>
   /** True if the user has given their second factor in this browser before, with the present password and factors. */
   knows(request: FastifyRequest, check: SecondFactorCheck): boolean
-  /** Makes the browser one in which the user has given their second factor. The reply must not be sent yet. */
+  /**
+   * Remembers in the browser that the user has given their second factor there. Does nothing once the reply is sent.
+   */
   makeKnown(request: FastifyRequest, reply: FastifyReply, check: SecondFactorCheck): void
 }
 
@@ -102,7 +105,10 @@ export function createRequestLimiter(options: Limits | false, deps: RequestLimit
     refuse: async (by) => await refuse(request, reply, by, options.onLimit, { ...deps, tell })
   })
 
-  /** Sets no headers, emits no event and does not call `onLimit`, because there is no reply. */
+  /**
+   * Sets no headers, emits no event and does not call `onLimit`, because no reply of its own belongs to this attempt or
+   * work.
+   */
   const silently: AttemptDeps = {
     reserve: attempts.reserve,
     refund: attempts.refund,

@@ -28,9 +28,9 @@ export function redactUrl(url: string): string {
 
 /**
  * Redacts URLs and the credentials in headers in every line that routes of `child` log through `request.log` or
- * `reply.log`. Works with any serializers, formatters, child logger factory and logger of the host, because they get
- * the request as they know it, with these members replaced. Does not change lines that a host logs by other means, or
- * in a text of its own. `secretHeaders`: the names of more headers to hide, in lower case.
+ * `reply.log`. Works with any serializers, formatters, child logger factory and logger of the host, because they get an
+ * object that behaves like the request. Does not change lines of other loggers, nor the text of a line.
+ * `secretHeaders`: the names of more headers to hide, in lower case.
  */
 export function redactLoggedUrls(child: FastifyInstance, secretHeaders: readonly string[] = []): void {
   const secrets = new Set([...SECRET_HEADERS, ...secretHeaders])
@@ -77,7 +77,7 @@ function redactingLogger(logger: FastifyBaseLogger, secrets: ReadonlySet<string>
   })
 }
 
-/** True for the logger of an app that has none: nothing is logged, and no level can be set that would change that. */
+/** True for the logger that Fastify uses if the host sets none: it logs nothing, and has no level to set. */
 function isNone(logger: FastifyBaseLogger & { level?: unknown }): boolean {
   return (
     logger.level === undefined &&
@@ -91,7 +91,8 @@ function isNone(logger: FastifyBaseLogger & { level?: unknown }): boolean {
 }
 
 /**
- * True for the method of pino and abstract-logging for a level that is off. Such a method needs no redacted request.
+ * True for the empty method that pino and abstract-logging have for a level that is off. Its arguments need no
+ * redaction.
  */
 function isNoop(method: unknown): boolean {
   return typeof method === 'function' && method.name === 'noop' && method.length === 0
@@ -124,7 +125,7 @@ interface RequestLike extends Record<string, unknown> {
   url: string
 }
 
-/** Behaves like the request, with other values in the members that show the URL. */
+/** Makes an object that behaves like the request, with redacted URL, query and headers. */
 function requestView(request: RequestLike, secrets: ReadonlySet<string>): object {
   if (Object.getPrototypeOf(request) === Object.prototype)
     return {
@@ -142,10 +143,7 @@ function requestView(request: RequestLike, secrets: ReadonlySet<string>): object
   }) as object
 }
 
-/**
- * Behaves like the reply (of Fastify or Node.js), with other values in the request and the headers, because both can
- * contain secrets.
- */
+/** Makes an object that behaves like the reply of Fastify or Node.js, with a redacted request and redacted headers. */
 function replyView(reply: Record<string, unknown>, secrets: ReadonlySet<string>): object {
   const { request, req, getHeaders } = reply
   const shown = {

@@ -38,7 +38,7 @@ function ofKind({ method, declared: { callers, fromAnyPage, takes }, isPage }: O
   const ofBody: OperationErrors = hasBody ? { 413: ['invalid_request'], 415: ['invalid_request'] } : {}
   return {
     ...ofBody,
-    // A page's address contains an authorization request, which may be invalid.
+    // The address of a page may contain an invalid authorization request.
     ...(isPage ? OF_REQUESTS : hasBody ? { 400: ['invalid_request'] } : {}),
     ...(callers === 'own_page' || (!isSafe && fromAnyPage !== true) ? { 403: ['access_denied'] } : {}),
     500: ['server_error'],

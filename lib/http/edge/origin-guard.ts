@@ -26,21 +26,22 @@ export interface OriginGuardDeps {
 const CHANGE_NOTHING: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 
 /**
- * Guards every route that is registered in `child` afterwards and takes a method other than GET, HEAD and OPTIONS.
- * Skips routes with `fromAnyPage`, and those for our own pages, which `ownPageHook` guards. Refuses a request before
- * its handler runs if the browser says that a page of another origin sent it, and no client has registered that origin.
- * A website can make its visitors' browsers send requests, and those must cost the visitors no attempt, no token and no
+ * Guards every route that is registered in `child` afterwards and has a method other than GET, HEAD and OPTIONS. Skips
+ * routes with `fromAnyPage`, and those for our own pages, which `ownPageHook` guards. Refuses a request before its
+ * handler runs if the browser says that a page of another origin sent it, and no client has registered that origin. A
+ * website can make its visitors' browsers send requests, and those must cost the visitors no attempt, no token and no
  * session.
  *
- * Programs other than browsers send neither `Sec-Fetch-Site` nor `Origin`, and pass.
+ * Programs other than browsers pass, because they usually send neither `Sec-Fetch-Site` nor `Origin`.
  */
 export function guardOrigins(
   child: FastifyInstance,
   { issuer, isRegistered, needsBody, hostAnswersPreflights }: OriginGuardDeps
 ): void {
   const { origin: ownOrigin } = new URL(issuer)
-  // Routes without our CORS policy take access tokens and name no client to look up. A page can send `Authorization`
-  // only after a preflight, which the host answers. So a request with that header has the host's consent.
+  // Requests to routes without our CORS policy name no client to look up. A page of another origin can send
+  // `Authorization` only after a preflight, which the host answers. So a request with that header has the host's
+  // consent.
   const hostJudges = needsBody && hostAnswersPreflights
 
   function isAllowed(request: FastifyRequest): boolean | Promise<boolean> {

@@ -43,12 +43,13 @@ export interface RequestBrowser {
   renew(request: FastifyRequest, reply: FastifyReply, userId: string, methods: AuthenticationProof[]): Promise<void>
   /**
    * Describes the sign-in that stays while all other sign-ins of its user end. The browser gets a new secret if its
-   * cookie belongs to that session. Changes nothing by itself. The reply must not be sent before the others end.
+   * cookie belongs to that session. Changes nothing by itself. The reply must not be sent before the other sign-ins
+   * end.
    */
   stay(request: FastifyRequest, reply: FastifyReply, sid: string): StayingSignIn
-  /** Ends the session, if there is one, and removes its cookie and all unfinished flows from the browser. */
+  /** Ends the session, if there is one. Removes its cookie and the cookies of unfinished tasks from the browser. */
   signOut(request: FastifyRequest, reply: FastifyReply): Promise<void>
-  /** Sets the cookie of a new or renewed session. Removes the unfinished flows of another user. */
+  /** Sets the cookie of a new or renewed session. Removes the cookies of unfinished tasks of another user. */
   setCookie(reply: FastifyReply, value: string): void
   /** Marks the browser as known to the user, so that its next session is not reported as new. Never rejects. */
   makeKnown(reply: FastifyReply, user: User): Promise<void>
@@ -57,7 +58,7 @@ export interface RequestBrowser {
    * if the store is unreachable. Reads the store only if the browser has a device cookie.
    */
   knownAs(request: FastifyRequest, name: string): Promise<string | null>
-  /** Removes the session's cookie and all unfinished flows from the browser, as far as the request has them. */
+  /** Removes the request's session cookie and its cookies of unfinished tasks from the browser. */
   clearCookie(reply: FastifyReply): void
 }
 

@@ -53,7 +53,7 @@ export const Nothing = Type.Object({}, { additionalProperties: false })
 /** An answer that is the same for every person, so that it does not reveal who has an account. */
 export const Message = Type.Object({ message: Type.String() })
 
-/** The parameters by which a client proves itself in a form. */
+/** The parameters by which a client identifies and authenticates itself in a form. */
 export const CLIENT_FIELDS = {
   client_id: Type.Optional(Type.String()),
   client_secret: Type.Optional(Type.String()),
@@ -66,7 +66,7 @@ export const Id = Type.Object({ id: Type.String({ maxLength: 128 }) })
 export const Empty = Type.Null({ description: 'No content' })
 
 export const Username = Type.String({ minLength: 1, maxLength: 254 })
-/** The upper bound of a field, as of the body. The code that reads a field has the real limit. */
+/** The upper bound of a field: the limit of the whole body. The code that reads a field has the real limit. */
 const FIELD_LIMIT = BODY_LIMIT
 /** An upper bound only. The password policy has the real limit. */
 export const Password = Type.String({ minLength: 1, maxLength: FIELD_LIMIT })

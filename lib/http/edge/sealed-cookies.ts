@@ -105,8 +105,8 @@ export interface PlainCookie {
    */
   read(request: Pick<FastifyRequest, 'headers'>): string | undefined
   /**
-   * Adds the cookie to the reply. Throws if the cookie belongs to an unfinished task and does not fit. @see
-   * CookieJar.write
+   * Adds the cookie to the reply. Throws if the cookie belongs to an unfinished task and does not fit.
+   * @see CookieJar.write
    */
   set(reply: FastifyReply, value: string): void
   /** True if the cookie fits with this value. */

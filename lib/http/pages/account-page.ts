@@ -23,7 +23,7 @@ import type { AccountsDeps } from '../../accounts/deps.ts'
 /** Maximum number of rows in a list of one page. More would block the event loop for other requests. */
 export const MOST_ROWS = 50
 
-/** For the reference page. */
+/** Ends the description of each account page on the reference page. */
 export const FOR_THE_PERSON =
   'A browser without a session is led to the sign-in page and back. Access tokens do not count here.'
 const AS_SHOWN =
@@ -171,8 +171,8 @@ export function signInFirst(path: PathName, visit: Visit, deps: PageDeps): Leave
 }
 
 /**
- * The address at which a signed-in user proves their identity again. With the host's own sign-in page, this is our page
- * for the second factor if only that is missing, otherwise the sign-in page with `prompt=login`.
+ * The address at which a signed-in user proves their identity again. With a sign-in page of the host's own: our page
+ * for the second factor if only the second factor is missing, otherwise the sign-in page with `prompt=login`.
  */
 export function signInUrl(path: PathName, visit: PersonVisit, deps: PageDeps): string {
   if (deps.loginUrl === null) return andBack('reauthenticate', path, visit, deps)
@@ -233,8 +233,8 @@ const NOTES: readonly string[] = [
 ] satisfies AccountNote[]
 
 /**
- * The result of the post that redirected here, from the parameter `done`. Ignored if the link is on another site,
- * because such a link has done nothing.
+ * The result of the post that redirected here, from the parameter `done`. Ignored if the navigation began anywhere but
+ * on this origin, because a link from there has done nothing.
  */
 export function noteOf(request: FastifyRequest): AccountNote | null {
   const note = queryParam(request, 'done')
@@ -242,8 +242,8 @@ export function noteOf(request: FastifyRequest): AccountNote | null {
 }
 
 /**
- * True if the navigation began on this origin, or if the browser does not say where it began. @see W3C Fetch Metadata
- * Request Headers §2.4
+ * True if the navigation began on this origin, or if the browser does not say where it began.
+ * @see W3C Fetch Metadata Request Headers §2.4
  */
 export function isFromHere({ headers: { 'sec-fetch-site': site } }: FastifyRequest): boolean {
   return site === undefined || site === 'same-origin'

@@ -18,7 +18,7 @@ interface Awaited extends Pick<Waits, 'name' | 'id' | 'proof'> {
 /**
  * `GET` and `POST /auth/check-email`: the page of a browser that waits for a message. The page can be reloaded, shows
  * the same text for all usernames, and can send the message again. It takes the code of the message, except for a
- * password reset.
+ * password reset, and if the state store can redeem codes.
  */
 export function checkEmailPage(child: FastifyInstance, deps: PageDeps): void {
   const {

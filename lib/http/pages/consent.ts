@@ -20,8 +20,8 @@ import { AuthorizationRequestSchema } from '../edge/schemas.ts'
 /**
  * `GET` and `POST /auth/consent`: asks the user whether a third-party client may have what it requests, or whether to
  * continue in a first-party native app. The address contains the authorization request. Each GET and POST decides the
- * request again, so the address itself grants nothing. The code is issued only as the answer to the page's form, so
- * that a client that must not get a code without a page can't avoid the page.
+ * request again, so the address itself grants nothing. If there is something to ask, the code is issued only as the
+ * answer to the page's form. So a client can't avoid the page.
  */
 export function consentPage(child: FastifyInstance, deps: PageDeps): void {
   async function decide(

@@ -64,8 +64,9 @@ export type Leave = (reply: FastifyReply) => Promise<FastifyReply>
 /** The work that a submitted form asks for. */
 export interface Submission<Shown> {
   /**
-   * The limit of the work. A check counts before the work, for guesses and expensive work. `failures` counts failures
-   * only, for a secret of 256 bits. `null`: no limit, for a signed-in user or for work that only redirects.
+   * The limit of the work. A check counts before the work, for guesses and expensive work. `failures` counts only
+   * failed work, such as a wrong token of 256 bits. `null`: no limit, for a signed-in user or for work that only
+   * redirects.
    */
   limit: AttemptCheck | SecondFactorCheck | 'failures' | null
   /** Work that must succeed before `work`, under a limit of its own. Its error is shown on the form. */
@@ -74,7 +75,10 @@ export interface Submission<Shown> {
   work(user: AttemptUser): Promise<Shown | Leave>
 }
 
-/** The origin and the goal of a person on a hosted page: an authorization request, a path of the host, or none. */
+/**
+ * The task that brought a person to a hosted page: an authorization request, a path of the host to return to, or
+ * neither.
+ */
 export interface Journey {
   /** `''`, or `?…` to append to the addresses of pages and forms, so that the journey continues there. */
   query: string

@@ -27,10 +27,10 @@ export interface PageErrorDeps {
 }
 
 /**
- * Shows errors of the page routes added to `child` after this as pages. An error that is not meant for the wire is
- * logged, and answered with 503 or 500 and a constant text. A `ProgramError` is answered with JSON, and a limit with
- * the body of the host's `onLimit`, if it returned one. Errors of the host's own hooks, such as its rate limit, go on
- * to the host's error handler where `host` is given, as on all our routes.
+ * Sends errors of the page routes that are added to `child` afterwards as pages. An error of a handler that is no
+ * `OAuthError` becomes 503 or 500 with a constant text. A `ProgramError` is answered with JSON, and a limit with the
+ * body of the host's `onLimit`, if it returned one. With `host`, errors of the host's own hooks go to the host's error
+ * handler.
  */
 export function usePageErrors(child: FastifyInstance, deps: PageErrorDeps, host?: FastifyInstance): void {
   const handOn = host === undefined ? null : toHostHandler(host)
@@ -69,7 +69,7 @@ export async function sendErrorPage(
   try {
     const shown = formError(error, request, reply, { pages })
     const newLink = error.error === 'invalid_token' ? newLinkFor(request.routeOptions.url) : null
-    // The address may hold a token of a message, on whichever page the error happened.
+    // Treats the address as secret, because it may contain the token of a message.
     return await pages.send(
       request,
       reply,

@@ -30,7 +30,8 @@ export function withQuery(path: string, params: Record<string, string | undefine
 export type FormPageName = { [Name in PageName]: PageModels[Name] extends FormModel ? Name : never }[PageName]
 
 /**
- * A page with a form that posts to the page's own address. `Shown` is the part that differs between two views of it.
+ * A page with a form that posts to the page's own address. `Shown` is the part that differs between two views of the
+ * page.
  */
 export interface FormPage<Name extends FormPageName, Shown extends object> {
   name: Name

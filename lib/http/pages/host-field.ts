@@ -8,7 +8,9 @@ import { choicesOf, namedChoices } from '../edge/body.ts'
 /** A field of the option `registration.fields` on a page, before it has a value. */
 type HostField = Omit<ProfileField, 'name' | 'required' | 'value'>
 
-/** A reason to refuse a value. `text` is for the wire. Pages show a text for `reason` in their language. */
+/**
+ * A reason to refuse a value. `text` goes into `error_description`. Pages show a text for `reason` in their language.
+ */
 export type Problem = { text: string } & Pick<OAuthErrorOptions, 'reason' | 'limit'>
 
 type InputType = ProfileField['type']
@@ -81,7 +83,7 @@ const isChoice = (type: InputType): boolean => type === 'radio' || type === 'sel
 const variantsOf = (schema: TSchema): TSchema[] =>
   ((schema.anyOf ?? [schema]) as TSchema[]).filter(({ type }) => type !== 'null')
 
-/** The attributes that let a browser check what the schema checks. */
+/** The attributes by which a browser checks a part of what the schema checks. */
 function inputLimits(schema: TSchema, type: InputType): Record<string, string | number> {
   const [only, ...others] = variantsOf(schema)
   if (only === undefined || others.length > 0 || isChoice(type)) return {}

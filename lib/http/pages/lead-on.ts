@@ -53,7 +53,8 @@ export function leadOn(
 
 /**
  * Redirects the browser after a form of the hosted pages. A page that a feature requires comes first, such as the
- * confirmation of a connection. Then comes a page that a feature proposes, such as the page for a new passkey.
+ * confirmation of a connection. If there is none, a page that a feature proposes comes first, such as the page for a
+ * new passkey.
  */
 export async function leadOnFrom(
   begun: SessionBegun | StepNeeded,

@@ -16,7 +16,10 @@ interface Shown {
   /** True if a signed-in user must be asked again. */
   again: boolean
   username: string
-  /** The parameter `prompt=login`, if a fresh sign-in was asked for. A journey without a client does not contain it. */
+  /**
+   * The parameter `prompt=login` if the page's address has it without a client, because the query of such a journey
+   * does not contain it.
+   */
   asked: Record<string, string>
   refused?: RefusedForm
 }
@@ -62,8 +65,8 @@ export function loginPage(child: FastifyInstance, deps: PageDeps): void {
     async open({ request, journey }) {
       const person = await signedInOnTheirWay(request, deps)
       if (person !== null && mayGoOn(request)) return goOn(journey.next)
-      // Does not lead an authorization request to the sign-up page: such a request comes from there, because the user
-      // said that they have an account.
+      // An authorization request stays here: the authorization endpoint has led it to the sign-up page before, and the
+      // user chose the link for people with an account.
       if (journey.wantsSignUp && offers.signup && queryParam(request, 'client_id') === '')
         return goOn(`${link('signup')}${journey.query}`)
       const other = promptsOf(request).includes('select_account')

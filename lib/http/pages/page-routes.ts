@@ -107,7 +107,7 @@ export function sentForm(request: FastifyRequest): SentParams {
 
 /**
  * The posted form of one of our own pages, without the white space at the ends that keyboards and copied text leave. A
- * password stays as it was typed.
+ * field with `password` in its name stays as it was typed.
  * @throws OAuthError `invalid_request` on a repeated field
  */
 export function formOf(request: FastifyRequest): Form {
@@ -146,8 +146,8 @@ export function queryOf({ url }: Pick<FastifyRequest, 'url'>): string {
 }
 
 /**
- * A parameter of the page's own address; `''` if it is missing. @throws OAuthError `invalid_request` where it is
- * repeated
+ * A parameter of the page's own address; `''` if it is missing.
+ * @throws OAuthError `invalid_request` if it is repeated
  */
 export function queryParam(request: FastifyRequest, name: string): string {
   const value = queryParams(request)[name] ?? ''

@@ -53,7 +53,7 @@ export function promptsOf(request: FastifyRequest): string[] {
   return knownPrompts(queryParam(request, 'prompt'))
 }
 
-/** The prompts that a page may repeat in its links. Drops any other word of the request, whatever its length. */
+/** The prompts that a page may repeat in its links: not `none`, and no unknown word. */
 const knownPrompts = (prompt: string): string[] =>
   wordsOf(prompt).filter((word) => word !== 'none' && PROMPTS.some((known) => known === word))
 

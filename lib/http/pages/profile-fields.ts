@@ -163,8 +163,8 @@ function shown({ name, schema, required }: Input, value: string, messages: Messa
 }
 
 /**
- * The typed value of a field, checked by the field's own schema. `null` if an optional field was left empty. @throws
- * OAuthError `invalid_request` naming the field
+ * The typed value of a field, checked by the field's own schema. `null` if an optional field was left empty.
+ * @throws OAuthError `invalid_request` naming the field
  */
 function fieldValue({ name, schema, type, required }: Input, form: Form, fits: Registration['fits']): unknown {
   const value = valueOf(schema, type, form[name] ?? '', fits) ?? null

@@ -240,7 +240,7 @@ export function createPageReply({
         // Offers no languages on an error page, because their addresses would repeat the refused request.
         page === 'error' || page === 'connect_failed' ? [] : languagesOf(request, settings.statusCode ?? 200)
       )
-      // The host's function gets a copy, so that its changes are not in the built-in page.
+      // The host's function gets a copy of `content`, so that its changes there are not in the built-in page.
       const modelOf = (): PageModels[Name] =>
         ({ ...common, ...structuredClone(content) }) as unknown as PageModels[Name]
       const own = await hostHtml(request, page, modelOf())

@@ -22,7 +22,7 @@ const LIFETIMES_MS = {
   code: 10 * MINUTE_MS,
   /** The code was right, and the person has to sign up next. */
   proved: 10 * MINUTE_MS,
-  /** The button behind a link was pressed, and the page shows the result. */
+  /** A link or a code was used, and the page shows the result. */
   confirmed: 10 * MINUTE_MS,
   changed: 10 * MINUTE_MS,
   disowned: 10 * MINUTE_MS,
@@ -40,7 +40,7 @@ export interface Waits {
   name: string
   /** A secret of this browser. The tokens of the messages that the browser asks for are bound to this secret. */
   id: string
-  /** When the cookie was set, and when it ends, in milliseconds since the epoch. */
+  /** The times at which the cookie was set and expires, in milliseconds since the epoch. */
   at: number
   until: number
   /**
@@ -55,7 +55,9 @@ export interface Waits {
 
 type NewWaits = Pick<Waits, 'kind' | 'name'> & Partial<Omit<Waits, 'at'>>
 
-/** The kinds for the result of a link. They end the waiting request, so its id and its proof are dropped. */
+/**
+ * The kinds for the result of a link or a code. A result ends the waiting request, so its id and its proof are dropped.
+ */
 const RESULTS: ReadonlySet<WaitingKind> = new Set(['confirmed', 'changed', 'disowned', 'stopped', 'reset', 'accepted'])
 
 /**
@@ -86,9 +88,9 @@ const withLanguage = (query: string, locales: string | undefined): string =>
     : `${query === '' ? '?' : `${query}&`}${new URLSearchParams({ ui_locales: locales }).toString()}`
 
 /**
- * Keeps one sealed cookie for each journey, three at most: what the browser waits for. The cookie alone proves nothing,
- * and only prefills a username. Together with a link or a code that is bound to its `id`, the cookie may sign the
- * browser in.
+ * Keeps a sealed cookie for each journey, at most three. It contains the message that the browser waits for, or a typed
+ * name. The cookie alone proves nothing, and only prefills a username. Together with a link or a code that is bound to
+ * its `id`, the cookie may sign the browser in.
  */
 export interface Waiting {
   /** The cookie of this journey; `null`: the browser waits for nothing. */
@@ -101,7 +103,7 @@ export interface Waiting {
   idFor(request: FastifyRequest, journey: OnJourney, name: string): string
   /**
    * Replaces the cookie of the journey. Keeps the id and the proof of a waiting request with the same name, and never
-   * shortens its lifetime. Keeps nothing for the result of a link, or if `waits` has another id.
+   * shortens its lifetime. Keeps nothing for a result, or if `waits` has another id.
    */
   set(reply: FastifyReply, journey: OnJourney, waits: NewWaits): void
   /** Carries a name that was typed on one page to another. Keeps a waiting request with the same name. */
