@@ -22,7 +22,7 @@ const OPTIONS: Readonly<Record<keyof AuthClientOptions, 1>> = {
 const invalid = (description: string): AuthClientError => new AuthClientError('invalid_options', description)
 
 /**
- * The client, after a check of its options.
+ * Checks the options and creates a client. The client's `fetch` warns about a 401 from an origin that gets no token.
  * @throws AuthClientError `invalid_options`
  */
 export const createAuthClient = ((options: AuthClientOptions) => {

@@ -1,6 +1,6 @@
 /**
- * `fastify-authority/client/dpop`: `createAuthClient` with tokens that are bound to a key of this browser. The key can
- * not be exported, so a token that a script carries off is worth nothing elsewhere. @see RFC 9449
+ * `fastify-authority/client/dpop`: `createAuthClient` with tokens that are bound to a key of this browser. The private
+ * key cannot be exported, so a stolen token alone is useless. @see RFC 9449
  */
 import { AuthClientError } from './errors.ts'
 import { sendBy } from './http.ts'
@@ -14,9 +14,9 @@ type Key = CryptoKeyPair
  * The keys of the clients of this page, by `clientId`. `undefined`: the client exists, and its key is not loaded yet.
  */
 const keys = new Map<string, Promise<Key> | undefined>()
-/** The client of each bound token that this page has used. */
+/** The `clientId` of recent bound tokens, by token. */
 const holders = new Map<string, string>()
-/** The newest nonce of each origin. */
+/** The nonce for the next proof, by origin. @see RFC 9449 §8 */
 const nonces = new Map<string, string>()
 
 const answerOf = <T>(request: IDBRequest<T>): Promise<T> =>
@@ -27,7 +27,7 @@ const answerOf = <T>(request: IDBRequest<T>): Promise<T> =>
     request.addEventListener('error', reject)
   })
 
-/** The key of a client, the same in all tabs. Without IndexedDB it lives as long as the page. */
+/** The key of a client, the same in all tabs. Without IndexedDB the key lives as long as the page. */
 async function keyOf(clientId: string): Promise<Key> {
   const made = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign'])
   try {
@@ -102,7 +102,7 @@ async function send(...[input, init]: Parameters<typeof fetch>): Promise<Respons
     const response = await proved(clientId, new Request(input, init))
     if (response.ok) {
       const { access_token: token, token_type: type } = (await response.clone().json()) as Record<string, string>
-      // A provider without DPoP answers with tokens that everybody can use. @see RFC 9449 §5
+      // Rejects a bearer token, which a provider without DPoP issues. @see RFC 9449 §5
       if (type?.toLowerCase() !== 'dpop') throw new AuthClientError('token_not_bound')
       remember(token as string, clientId)
     }
@@ -115,8 +115,8 @@ async function send(...[input, init]: Parameters<typeof fetch>): Promise<Respons
 }
 
 /**
- * The client, whose tokens are bound to a key in the IndexedDB of this origin. `auth.fetch` sends a proof with each
- * token. Not for `cookie` mode, which has no tokens.
+ * Creates a client whose tokens are bound to a key in the IndexedDB of this origin. The client's `fetch` sends a proof
+ * with each token. Not for `cookie` mode, which has no tokens.
  * @throws AuthClientError `invalid_options`; its methods throw `token_not_bound` for a provider without DPoP
  */
 export const createAuthClient = ((options: AuthClientOptions) => {

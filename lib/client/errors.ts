@@ -6,11 +6,14 @@ export class AuthClientError extends Error {
    * `request_error`, of the popup `popup_blocked`, `popup_closed`, and of DPoP `token_not_bound`.
    */
   declare readonly error: string
-  /** A sentence for developers: from the server or the network error, or else the code. */
+  /** A text for developers, such as the server's `error_description` or the text of a network error. */
   declare readonly error_description: string
-  /** True if the same call may succeed in a moment. Nothing was lost. */
+  /**
+   * True if the same may succeed in a moment. After a failed `handleRedirectCallback` that means a new sign-in, because
+   * a response is used only once.
+   */
   declare readonly retryable: boolean
-  /** The `appState` of the failed sign-in, if it was a sign-in. */
+  /** The `appState` of a sign-in that failed in `handleRedirectCallback`. */
   declare readonly appState?: unknown
 
   constructor(error: string, description = error, retryable = false, cause?: unknown) {
@@ -20,8 +23,8 @@ export class AuthClientError extends Error {
 }
 
 /**
- * Converts any error to an `AuthClientError`. An error of another class counts as a failure of the network, and is
- * `retryable`.
+ * Returns an `AuthClientError` unchanged. Converts any other error to a `retryable` one, because it is most likely a
+ * failure of the network.
  */
 export function asError(cause: unknown): AuthClientError {
   if (cause instanceof AuthClientError) return cause

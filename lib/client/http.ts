@@ -12,7 +12,7 @@ export interface Metadata {
 }
 
 export interface TokenAnswer {
-  /** None in `cookie` mode. */
+  /** Missing in `cookie` mode. */
   access_token: string
   expires_in?: number
   refresh_token?: string
@@ -22,8 +22,8 @@ export interface TokenAnswer {
 type Params = Record<string, string | number | false | undefined>
 
 /**
- * The issuer for the option `domain`, without a final slash. Without a scheme, a loopback host gets http, and any other
- * host gets https.
+ * The issuer for the option `domain`, without a final slash. Without a scheme, `localhost`, `127.0.0.1` and `[::1]` get
+ * http, and any other host gets https.
  */
 export const issuerOf = (domain: string): string =>
   (
@@ -31,25 +31,22 @@ export const issuerOf = (domain: string): string =>
     domain
   ).replace(/\/$/, '')
 
-/**
- * Sends the requests of all clients of the page instead of `fetch`, if a client of `fastify-authority/client/dpop`
- * exists.
- */
+/** Replaces `fetch` for all clients of the page, if a client of `fastify-authority/client/dpop` exists. */
 export let send: typeof fetch | undefined
 export const sendBy = (other: typeof fetch): void => {
   send = other
 }
 
 /**
- * The result of the last handled sign-in response, by the client's key. A call of `handleRedirectCallback` without a
- * new response gets it, also in another instance.
+ * The result of the last handled authorization response, by the client's key. A call of `handleRedirectCallback`
+ * without a new response returns this result, also for another instance of the client.
  */
 export const answered: Record<string, Promise<{ appState: unknown }>> = {}
 
-/** The parameters of a provider's answer, in the address to which it sends the person back. */
+/** The parameters of an authorization response, which the provider adds to the `redirect_uri`. */
 export const ANSWER_PARAMS = 'code state iss session_state error error_description error_uri'.split(' ')
 
-/** Requests under way, of all clients of the page: equal requests share one answer. */
+/** The promises of `once` for all clients of the page: runs under way, and kept results. */
 const inFlight = new Map<string, Promise<unknown>>()
 
 /** Navigates the page to the address. The default of `openUrl`. */
@@ -58,7 +55,8 @@ export const assign = (url: string): void | Promise<void> => {
 }
 
 /**
- * Runs `run`, or shares the run under way for this key. Forgets a failure at once, and a success unless `keep` is set.
+ * Returns the stored promise of this key, or else calls `run` and stores its promise. Removes a failed promise, and a
+ * successful one unless `keep` is set.
  */
 export function once<T>(key: string, run: (key: string) => Promise<T>, keep = false): Promise<T> {
   const started = (inFlight.get(key) as Promise<T> | undefined) ?? run(key)
@@ -101,7 +99,7 @@ export function withParams(url: string, params: Params): string {
   return url + (url.includes('?') ? '&' : '?') + query(params)
 }
 
-/** The provider's metadata. @throws AuthClientError `issuer_mismatch` */
+/** Fetches the provider's metadata. @throws AuthClientError `issuer_mismatch`; and all errors of `request` */
 export async function discover(issuer: string): Promise<Metadata> {
   const metadata = await request<Metadata>(`${issuer}/.well-known/openid-configuration`)
   // Accepts the issuer with or without a final slash, because the option `domain` does not tell which.

@@ -2,12 +2,12 @@ import { AuthClientError } from './errors.ts'
 
 export type Claims = Record<string, unknown> & { sub: string }
 
-/** Claims about the token itself, not about the person. */
+/** Claims about the token and the sign-in, not about the user. */
 const PROTOCOL = 'iss aud exp iat jti azp nonce auth_time at_hash acr amr sid'.split(' ')
 
 /**
- * Reads the claims about the person from an ID token of the token endpoint, where TLS proves its origin. Checks `exp`
- * against `iat`, because the token was made a moment ago by the server's clock, even if this device's clock is wrong.
+ * Reads the user's claims from an ID token. Does not check the signature, because the token comes directly from the
+ * token endpoint over TLS. Compares `exp` with `iat` and not with the clock of this device, which may be wrong.
  * @throws AuthClientError `invalid_token` naming the claim
  * @see OpenID Connect Core 1.0 §3.1.3.7, §12.2
  */
@@ -15,7 +15,7 @@ export function readIdToken(
   token = '',
   expected: { issuer: string; clientId: string; nonce?: string; sub?: string }
 ): Claims {
-  // A text that is no token has no claims, and fails the first check.
+  // A text that is not a token leaves the claims empty, and then the check of `iss` fails.
   let claims = {} as Claims
   try {
     claims = (JSON.parse(

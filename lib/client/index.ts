@@ -17,12 +17,12 @@ import {
 import { createKeeper, isFresh, type Session, sessionOf } from './session.ts'
 import type { AnyAuthClient, AuthClient, AuthClientOptions, CreateAuthClient } from './options.ts'
 
-/** `fastify-authority/client`: the browser client. Touches nothing global until it is used. */
+/** `fastify-authority/client`: the client for browsers. The import calls no browser API. */
 
 export { AuthClientError } from './errors.ts'
 export type * from './options.ts'
 
-/** Creates a client synchronously. It does nothing before the first call of a method. */
+/** Creates a client. @throws AuthClientError `invalid_options` without a `clientId` or a `domain` */
 export const createAuthClient: CreateAuthClient = (options: AuthClientOptions) => {
   const { clientId, domain } = options
   if (!clientId || !domain) throw new AuthClientError('invalid_options', 'clientId, domain')
@@ -34,7 +34,7 @@ export const createAuthClient: CreateAuthClient = (options: AuthClientOptions) =
 
   let told: unknown
 
-  /** Converts every rejection to an `AuthClientError`, and emits `error`. Every operation has a time limit. */
+  /** Limits the time to `ms` (default: 15 s). Converts a failure to an `AuthClientError`, and emits `error`. */
   async function guarded<T>(run: () => Promise<T>, ms?: number | null): Promise<T> {
     try {
       if (globalThis.isSecureContext === false) throw new AuthClientError('insecure_context', 'https')
@@ -46,25 +46,25 @@ export const createAuthClient: CreateAuthClient = (options: AuthClientOptions) =
       ])
     } catch (cause) {
       const error = asError(cause)
-      // Emits a failure once, even if several calls share it.
+      // Emits an error only once if several calls in a row share it.
       if (cause !== told) keeper.emit('error', error)
       told = cause
       throw error
     }
   }
 
-  /** A session in a cookie needs no discovery. */
+  /** The provider's metadata. `cookie` mode needs no discovery. */
   const provider = async (): Promise<Metadata> =>
     inCookie ? ({ token_endpoint: `${base}session` } as Metadata) : once(issuer, discover, true)
 
-  /** Tokens and the claims about their user. In `cookie` mode only the claims. */
+  /** Gets tokens, and the user's claims if there is an ID token. In `cookie` mode gets the claims only. */
   async function exchange(
     { token_endpoint: endpoint, issuer }: Metadata,
     params: Record<string, string | undefined>,
     expected: { nonce?: string; sub?: string }
   ): Promise<TokenAnswer & { user?: Claims }> {
     const tokens = await request<TokenAnswer & { user?: Claims }>(endpoint, { client_id: clientId, ...params })
-    // Only an answer to a code must have an ID token.
+    // The answer to a refresh may omit the ID token.
     return issuer && (tokens.id_token || expected.nonce)
       ? { ...tokens, user: readIdToken(tokens.id_token, { issuer, clientId, ...expected }) }
       : tokens
@@ -75,8 +75,7 @@ export const createAuthClient: CreateAuthClient = (options: AuthClientOptions) =
     const { code, state, iss, error, error_description: description } = Object.fromEntries(answer.searchParams)
     const store = transactions()
     const text = (code ?? error) && store.getItem(`${key}.${state}`)
-    // Removes the response from the address before any request, so that a reload or a link from this page can't present
-    // it again.
+    // Removes the response from the address before any request, so that no reload repeats it and no `Referer` has it.
     if (state && url === globalThis.location?.href) {
       for (const name of ANSWER_PARAMS) answer.searchParams.delete(name)
       history.replaceState(history.state, '', answer)
@@ -94,8 +93,7 @@ export const createAuthClient: CreateAuthClient = (options: AuthClientOptions) =
         { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier },
         { nonce }
       )
-      // Asks userinfo, because many providers leave the profile out of the ID token. The sign-in succeeds without an
-      // answer.
+      // Asks userinfo, because many providers leave the profile out of the ID token. A failure is ignored.
       const userinfo = metadata.userinfo_endpoint
       const info =
         userinfo &&
@@ -109,18 +107,17 @@ export const createAuthClient: CreateAuthClient = (options: AuthClientOptions) =
         sessionOf(tokens, { ...(tokens.user as Claims), ...(info && info.sub === tokens.user?.sub && info) })
       )
     } catch (cause) {
-      // A sign-out ends a sign-in that began before it.
+      // A recent sign-out ends a sign-in that began before it.
       throw Object.assign(asError((keeper.left() as number) > began ? loginRequired(cause) : cause), { appState })
     }
     return { appState }
   }
 
-  /** Runs under the lock. Reads the session again, because another tab may have used its refresh token. */
+  /** Reads the session again, because another tab may have used the refresh token of `former`. */
   async function refresh(former: Session): Promise<string> {
     await keeper.hearTabs()
     const session = await keeper.read()
     if (!session) throw loginRequired()
-    // Another tab has refreshed meanwhile.
     if (session.at !== former.at && isFresh(session)) return session.access_token
     const { refresh_token: token, user } = session
     if (!token && !inCookie) throw new AuthClientError('missing_refresh_token')
@@ -139,7 +136,7 @@ export const createAuthClient: CreateAuthClient = (options: AuthClientOptions) =
       // Only these error codes of the server end a session.
       if (!['invalid_grant', 'login_required'].includes(next.error) || next.retryable) throw next
     }
-    // The user signed out or in again, or a tab without the lock refreshed: use that session.
+    // Starts again if a sign-out, a new sign-in, or a tab without the lock changed the session meanwhile.
     if ((await keeper.read())?.at !== session.at) return refresh(session)
     if (next instanceof AuthClientError) {
       await keeper.save('unauthenticated', null)
@@ -158,12 +155,12 @@ export const createAuthClient: CreateAuthClient = (options: AuthClientOptions) =
         const uri = redirectUri ?? options.redirectUri ?? location.origin + location.pathname
         const metadata = await provider()
         const challenge = await challengeOf(verifier)
-        // Waits for a sign-out last, so that no later step replaces the navigation to the provider's sign-out.
+        // Waits for a sign-out under way. This is the last wait, so that no sign-out begins before the navigation.
         ;(await lock(`${key} out`))()
         const prompt = screen ? 'create' : keeper.left() && 'login'
         if (prompt && authorizationParams?.prompt === 'none') throw loginRequired()
         const store = transactions()
-        // A sign-in page may be left open for a day.
+        // Removes sign-ins that began more than a day ago.
         for (const [name, text] of Object.entries(store as object) as Array<[string, string]>) {
           if (name.startsWith(`${key}.`) && Date.now() - (JSON.parse(text) as Transaction)[0] > 86_400_000)
             store.removeItem(name)
@@ -201,8 +198,7 @@ export const createAuthClient: CreateAuthClient = (options: AuthClientOptions) =
     handleRedirectCallback: (url) =>
       guarded(async () => {
         const given = url ?? location.href
-        // The first call removed the response from the address. A call with a given URL, or with another response, is
-        // handled separately.
+        // Without a response in the address, returns the last result, because the first call removed the response.
         if (url || /[?&](state|error)=/.test(given)) answered[key] = once(key + given, () => finish(given), true)
         return answered[key] ?? finish(given)
       }),
@@ -247,7 +243,7 @@ export const createAuthClient: CreateAuthClient = (options: AuthClientOptions) =
             : returnTo
           opened = url && openUrl(url)
         } finally {
-          // Holds the lock until the page unloads, 8 s at most.
+          // Before a navigation, holds the lock until the page unloads, at most 8 s.
           setTimeout(done, url ? 8000 : 0)
           await keeper.save('unauthenticated', null)
         }
@@ -261,7 +257,7 @@ export const createAuthClient: CreateAuthClient = (options: AuthClientOptions) =
         const own = origin === location.origin || options.allowedOrigins?.includes(origin)
         const attempt = async (force: boolean): Promise<Response> => {
           const copy = original.clone()
-          // Without a session the request goes without a token.
+          // If nobody is signed in, sends no token.
           const token =
             own &&
             (await client.getAccessToken({ force }).catch((error: AuthClientError) => {
@@ -272,7 +268,7 @@ export const createAuthClient: CreateAuthClient = (options: AuthClientOptions) =
         }
         const response = await attempt(false)
         return own && response.status === 401 ? attempt(true).catch(() => response) : response
-        // A caller with a signal sets the limit.
+        // The caller's `signal` replaces the time limit.
       }, init?.signal && 2e9),
 
     on: keeper.on as AuthClient['on'],

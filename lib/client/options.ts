@@ -1,31 +1,34 @@
 import type { AuthClientError } from './errors.ts'
 
-/** The storage of a session. The methods may answer by a promise. */
+/** The storage of a session. Each method may return a promise. */
 export interface AuthStorage {
   /** The value under this key. `null`: none. */
   getItem(key: string): string | null | Promise<string | null>
-  /** Stores the value. A promise is awaited. */
+  /** Stores the value. */
   setItem(key: string, value: string): unknown
-  /** Removes the value. A promise is awaited. */
+  /** Removes the value. */
   removeItem(key: string): unknown
 }
 
 export interface AuthClientOptions {
-  /** The `clientId` of a client without a secret that the provider has registered. */
+  /** The id of a public client that is registered at the provider. @see RFC 6749 §2.1 */
   clientId: string
-  /** The provider: a host, host:port or a full URL. Without a scheme a loopback host is http, any other https. */
+  /**
+   * The provider: a host, host:port or a full URL. Without a scheme, `localhost`, `127.0.0.1` and `[::1]` get http, and
+   * any other host gets https.
+   */
   domain: string
   /**
-   * The address to which the answer of a sign-in comes, character by character as registered. Default: the page's own
-   * URL without query and hash.
+   * The address to which the provider redirects after a sign-in. In `token` mode it must be equal to a registered one,
+   * character by character. Default: the page's own URL without query and hash.
    */
   redirectUri?: string | undefined
   /**
-   * The API that the access token is for: one of the server's option `resources`. `scope` names its scopes too. The
-   * token is for that API alone and not for userinfo, so `getUser()` has only the claims of the ID token.
+   * The API that the access token is for: one of the server's option `resources`. Add the API's scopes to `scope`. The
+   * token is not for userinfo then, so `getUser()` has only the claims of the ID token.
    */
   audience?: string | undefined
-  /** Default: `openid profile email`. In `token` mode the client always adds `offline_access`. */
+  /** Default: `openid profile email`. The client adds `offline_access`. Not used in `cookie` mode. */
   scope?: string | undefined
   /**
    * The storage of the session. `local` (default): all tabs, and the next visit; any script of the page's origin can
@@ -34,8 +37,8 @@ export interface AuthClientOptions {
    */
   storage?: 'local' | 'session' | 'memory' | AuthStorage | undefined
   /**
-   * `token` (default): an OAuth client with tokens of its own. `cookie`: for pages on the provider's own origin; the
-   * tokens never reach JavaScript, and the browser session of the hosted pages is the session.
+   * `token` (default): an OAuth client with its own tokens. `cookie`: for pages on the provider's own origin. The
+   * client uses the browser session of the hosted pages, and there are no tokens.
    */
   mode?: 'token' | 'cookie' | undefined
   /** In `cookie` mode: the path prefix of the provider's endpoints. Default: `/auth`. */
@@ -45,18 +48,18 @@ export interface AuthClientOptions {
 }
 
 export interface LoginOptions<AppState = unknown> {
-  /** Any JSON value. `handleRedirectCallback` returns it; it never leaves the browser. */
+  /** Any JSON value. `handleRedirectCallback` returns it. It is not part of the authorization request. */
   appState?: AppState
-  /** The name that the sign-in page has filled in (`login_hint`). */
+  /** The username or email address to fill in on the sign-in page (`login_hint`). */
   loginHint?: string
   /**
-   * `signup`: the provider shows its sign-up page first (`prompt=create`). For providers that list `create` in their
-   * metadata's `prompt_values_supported`; another one may have a parameter of its own for `authorizationParams`.
+   * `signup`: asks the provider to show its sign-up page first (`prompt=create`). The provider must list `create` in
+   * `prompt_values_supported` of its metadata. Other providers may have their own parameter for `authorizationParams`.
    */
   screen?: 'signup'
-  /** Another `redirectUri` than that of the client, for this sign-in. */
+  /** Replaces the `redirectUri` of the client for this sign-in. */
   redirectUri?: string
-  /** More parameters of the authorization request, by their names on the wire. */
+  /** Further parameters of the authorization request, by their names in the request. Not sent in `cookie` mode. */
   authorizationParams?: Record<string, string | number | undefined>
   /** Called with the address instead of navigating the page. */
   openUrl?: (url: string) => void | Promise<void>
@@ -64,10 +67,10 @@ export interface LoginOptions<AppState = unknown> {
 
 export interface LogoutOptions {
   /**
-   * The address to which the provider leads back. Default: the page stays with the provider. `false`: the browser does
-   * not navigate. In `token` mode the provider's own session then continues. In `cookie` mode the session always ends,
-   * because it is the session of this app. In `cookie` mode, and if the provider has no sign-out page, the browser goes
-   * straight to `returnTo`, and does not navigate by default.
+   * The address to which the provider redirects after the sign-out. Default: the browser stays at the provider.
+   * `false`: the browser does not navigate, and in `token` mode the provider's own session continues. In `cookie` mode,
+   * or if the provider has no sign-out page, the browser goes directly to `returnTo`. Without a `returnTo`, it then
+   * does not navigate.
    */
   returnTo?: string | false
   /** Called with the address instead of navigating the page. */
@@ -75,15 +78,18 @@ export interface LogoutOptions {
 }
 
 export interface AuthClientEvents<Profile> {
-  /** A user is signed in. Also fires for a listener that is added later, and for a sign-in in any tab. */
+  /**
+   * A user is signed in. Also fires after a sign-in in another tab with the same storage. A listener that is added
+   * later is called with the stored user.
+   */
   authenticated: Profile
   /** The user is signed out, in this tab or another. */
   unauthenticated: undefined
   /** There is a new access token, requested by this tab or another. */
   token_refreshed: undefined
   /**
-   * A method was rejected in this tab, with this error. `getAccessToken` rejects with `login_required` without an event
-   * if nobody is signed in.
+   * A method rejected with this error in this tab. `getAccessToken` rejects with `login_required` without an event if
+   * nobody is signed in.
    */
   error: AuthClientError
 }
@@ -121,38 +127,38 @@ export interface UserProfile {
   [claim: string]: unknown
 }
 
-/** `Token`: what `getAccessToken` resolves to. In `cookie` mode there is none. */
+/** `Token`: the type that `getAccessToken` resolves to, `undefined` in `cookie` mode. */
 export interface AuthClient<
   Profile extends { sub: string } = UserProfile,
   AppState = unknown,
   Token extends string | undefined = string
 > {
   /**
-   * Leads to the provider's sign-in page. Waits for a sign-out that is under way. Resolves when the browser has been
-   * sent there.
+   * Navigates to the provider's sign-in page. Waits for a sign-out that is under way. Resolves when the navigation has
+   * begun.
    */
   loginWithRedirect(options?: LoginOptions<AppState>): Promise<void>
   /**
-   * Completes a sign-in with the response in `url` (default: the page's own), and removes it from the address. A second
-   * call has the same result.
+   * Completes a sign-in with the response in `url` (default: the page's URL). Removes the response from the page's URL.
+   * After a success, a second call has the same result.
    */
   handleRedirectCallback(url?: string): Promise<{ appState: AppState | undefined }>
   /**
-   * The signed-in user, or `null`. Asks no server. Returns the same object for as long as the user's claims do not
+   * The signed-in user, or `null`. Sends no request. Returns the same object for as long as the user's claims do not
    * change.
    */
   getUser(): Promise<Profile | null>
   /**
-   * A valid access token. Refreshes one that is about to expire, once for all tabs. `force` refreshes any token.
-   * `undefined` in `cookie` mode.
+   * A valid access token. Refreshes a token that is about to expire. All tabs share one refresh. `force`: refreshes a
+   * token that is still valid too. `undefined` in `cookie` mode.
    */
   getAccessToken(options?: { force?: boolean }): Promise<Token>
   /**
    * Signs out. In `token` mode the request that revokes the refresh token is sent and not waited for, and the browser
    * is sent to the provider's sign-out, unless `returnTo` is `false`. In `cookie` mode the client ends the session by a
-   * request and waits for the response. Every tab is notified. Until the provider has answered, `loginWithRedirect`
-   * waits in all tabs. For half a minute after the sign-out it sends `prompt=login`, so the person has to sign in
-   * again.
+   * request and waits for the response. Every tab is notified. During the sign-out, `loginWithRedirect` waits in all
+   * tabs, at most 15 s. For half a minute after the sign-out, `loginWithRedirect` sends `prompt=login` (or
+   * `prompt=create` for a sign-up), so that the user must sign in again.
    */
   logout(options?: LogoutOptions): Promise<void>
   /**
@@ -160,12 +166,12 @@ export interface AuthClient<
    * after a 401.
    */
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>
-  /** Returns a function that removes the listener. A listener that throws disturbs no other. */
+  /** Adds a listener. Returns a function that removes it. A listener that throws does not affect the others. */
   on<Name extends keyof AuthClientEvents<Profile>>(
     name: Name,
     listener: (payload: AuthClientEvents<Profile>[Name]) => void
   ): () => void
-  /** Removes a listener. Removing an unknown listener is no error. */
+  /** Removes a listener. Ignores an unknown listener. */
   off<Name extends keyof AuthClientEvents<Profile>>(
     name: Name,
     listener: (payload: AuthClientEvents<Profile>[Name]) => void

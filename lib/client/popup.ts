@@ -1,18 +1,18 @@
-/** `fastify-authority/client/popup`: sign in in a window of its own, so that the page stays as it is. */
+/** `fastify-authority/client/popup`: signs in through a popup window, so that the page stays as it is. */
 import { AuthClientError } from './errors.ts'
 import type { AnyAuthClient, LoginOptions } from './options.ts'
 
 export interface PopupOptions<AppState = unknown> extends Omit<LoginOptions<AppState>, 'openUrl'> {
-  /** How long the person may take. Default: five minutes. */
+  /** The time limit in milliseconds. Default: five minutes. */
   timeoutMs?: number
   /** The window features for `window.open`. Default: a popup of 480 by 640 pixels. */
   features?: string
 }
 
 /**
- * A closed popup that has left our page is reported as `popup_closed` only after more than this many checks, 100 ms
- * apart, have seen a page of another origin in it. A page with Cross-Origin-Opener-Policy looks like another origin for
- * a moment, and then like a closed window.
+ * The error `popup_closed` needs more than this number of checks that saw a page of another origin in the popup. The
+ * checks are 100 ms apart. A page with Cross-Origin-Opener-Policy looks like another origin for a moment, and then like
+ * a closed window.
  */
 const MIN_FOREIGN_CHECKS = 9
 
@@ -20,9 +20,10 @@ const nameOf = (state: string | null | undefined): string => `authority.popup.${
 
 /**
  * Signs in in a popup. Call it directly in a click handler, because browsers block popups that open later. The page at
- * `redirectUri` calls `answerPopup()`. If the sign-in page cuts off its opener (`Cross-Origin-Opener-Policy`), the
- * closing of the popup can't be seen, and the call rejects with `timeout`.
- * @throws AuthClientError `popup_blocked`, `popup_closed`, `timeout`, and all that `handleRedirectCallback` throws
+ * `redirectUri` calls `answerPopup()`. If the sign-in page has a `Cross-Origin-Opener-Policy`, the client cannot see
+ * that the user closes the popup. The call then rejects with `timeout`.
+ * @throws AuthClientError `popup_blocked`, `popup_closed`, `timeout`, and the errors of `loginWithRedirect` and
+ * `handleRedirectCallback`
  */
 export async function loginWithPopup<Profile extends { sub: string }, AppState>(
   client: AnyAuthClient<Profile, AppState>,
@@ -46,7 +47,7 @@ export async function loginWithPopup<Profile extends { sub: string }, AppState>(
         .loginWithRedirect({
           ...options,
           openUrl(target) {
-            // In `cookie` mode the state is inside another parameter of the address.
+            // In `cookie` mode the state is inside the parameter `return_to`.
             channel = new BroadcastChannel(nameOf(/\bstate=([\w-]+)/.exec(decodeURIComponent(target))?.[1]))
             channel.addEventListener('message', ({ data }: MessageEvent<string>) => {
               channel?.postMessage('')
@@ -65,7 +66,7 @@ export async function loginWithPopup<Profile extends { sub: string }, AppState>(
   }
 }
 
-/** True if the window shows a page of our own origin. */
+/** True if the window shows a page of this page's origin. */
 function reaches(popup: Window): boolean {
   try {
     return Boolean(popup.location.href)
@@ -75,8 +76,9 @@ function reaches(popup: Window): boolean {
 }
 
 /**
- * Call it on the page that the popup returns to. Passes the response to the waiting page and closes the window.
- * `false`: no page waits for the response, so it came by a redirect. Call `handleRedirectCallback` then.
+ * Call this function on the page that the popup returns to. Passes the response to the waiting page and closes the
+ * window. Resolves to `false` if no page waits for the response. Then call `handleRedirectCallback`, because the
+ * response came by a redirect.
  */
 export async function answerPopup(url = location.href): Promise<boolean> {
   const channel = new BroadcastChannel(nameOf(new URL(url).searchParams.get('state')))

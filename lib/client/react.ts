@@ -7,8 +7,8 @@ import { type AuthState, stateOf } from './state.ts'
 export type { AuthState } from './state.ts'
 
 /**
- * The sign-in state, the same in all components and tabs. `isLoading` on the server, and until the browser has read the
- * session.
+ * The sign-in state, the same in all components and tabs. `isLoading` is true on the server, and until the browser has
+ * read the session.
  */
 export function useAuth<Profile extends { sub: string }, AppState = unknown>(
   client: AnyAuthClient<Profile, AppState>
@@ -20,7 +20,7 @@ export function useAuth<Profile extends { sub: string }, AppState = unknown>(
 export interface RequireAuthProps<Profile extends { sub: string }, AppState> {
   /** The client whose user is shown. */
   client: AnyAuthClient<Profile, AppState>
-  /** For `loginWithRedirect`. */
+  /** The options for `loginWithRedirect`. */
   login?: LoginOptions<AppState>
   /** Shown until a user is signed in. */
   fallback?: ReactNode
@@ -29,8 +29,8 @@ export interface RequireAuthProps<Profile extends { sub: string }, AppState> {
 }
 
 /**
- * Shows its children to a signed-in user, and sends others to sign in, once, after a sign-out that is under way.
- * Completes the sign-in on the page that it returns to.
+ * Shows its children to a signed-in user. Redirects a visitor without a session to the sign-in page, once for all
+ * components. Waits for a sign-out that is under way. Completes the sign-in when the user returns to this page.
  */
 export function RequireAuth<Profile extends { sub: string }, AppState>({
   client,

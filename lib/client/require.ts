@@ -1,4 +1,4 @@
-/** The React, Vue and Svelte views that only signed-in people see share this code. */
+/** Shared by the React, Vue and Svelte components that require a signed-in user. */
 import type { AuthClientError } from './errors.ts'
 import { answered } from './http.ts'
 import type { AnyAuthClient, LoginOptions } from './options.ts'
@@ -8,8 +8,8 @@ import { type AuthState, stateOf } from './state.ts'
 const asked = new WeakSet<object>()
 
 /**
- * Leads to the sign-in page if nobody is signed in: once, however many views ask, and after a sign-out that is under
- * way. A failed sign-in is not tried again by itself, because that could go on for ever: `useAuth` has the error.
+ * Redirects to the sign-in page if nobody is signed in, once for all components of the client. Waits for a sign-out
+ * that is under way. `signIn` decides whether to try again after a failed sign-in.
  */
 export function requireUser<Profile extends { sub: string }, AppState>(
   client: AnyAuthClient<Profile, AppState>,
@@ -19,7 +19,7 @@ export function requireUser<Profile extends { sub: string }, AppState>(
   if (user) asked.delete(client)
   if (user || isLoading || asked.has(client)) return
   asked.add(client)
-  // Already reported to the listeners of `error`.
+  // Ignores the error, because the client has emitted it to the listeners of `error`.
   signIn(client, login).catch(() => {})
 }
 
@@ -28,16 +28,17 @@ async function signIn<Profile extends { sub: string }, AppState>(
   login?: LoginOptions<AppState>
 ): Promise<void> {
   const { href } = location
-  // The address holds the answer to a sign-in, so the sign-in is finished first. Another caller of
-  // `handleRedirectCallback` gets the same result.
+  // Completes the sign-in first, if the address contains its response. Another caller of `handleRedirectCallback` gets
+  // the same result.
   if (/[?&](error|code)=/.test(href) && /[?&]state=/.test(href)) await client.handleRedirectCallback().catch(() => {})
   for (const answer of Object.values(answered))
     try {
       await answer
     } catch (cause) {
       const { error } = cause as AuthClientError
-      // An unknown response (an old link, another tab) starts one more sign-in per tab. Without that limit, a browser
-      // that stores nothing would sign in for ever.
+      // Stops after a failed sign-in: `useAuth` has the error. A response without a stored sign-in (such as an old
+      // link) starts a new sign-in, but only once per tab. Otherwise a browser that stores nothing would do so for
+      // ever.
       if (error !== 'login_required') {
         if (sessionStorage.authority || !/^(state|missing)_/.test(error)) return
         sessionStorage.authority = 1
@@ -45,8 +46,8 @@ async function signIn<Profile extends { sub: string }, AppState>(
     }
   if (await client.getUser()) return
   await client.loginWithRedirect(login)
-  // The person went back from the sign-in page and the browser restored this page as it was, so the sign-in is asked
-  // for again.
+  // If the user goes back from the sign-in page, the browser may restore this page from its cache. Then asks for a
+  // sign-in again.
   addEventListener('pageshow', function again(event) {
     if (!event.persisted) return
     removeEventListener('pageshow', again)

@@ -3,28 +3,32 @@ import type { Claims } from './id-token.ts'
 import { memory, memoryStorage, sleep, transactions, webStorage } from './storage.ts'
 import type { AuthClientOptions, AuthStorage } from './options.ts'
 
-/** The last token response, with the values of former responses that it omitted, and its user. */
+/** The last token response and its user. Values that the response omitted come from earlier responses. */
 export interface Session extends TokenAnswer {
   user: Claims
-  /** When the access token was got and when it is to be replaced, by this device's clock. */
+  /** The time at which the access token was received, in milliseconds since the epoch by this device's clock. */
   at: number
+  /** The time from which the access token must be refreshed. */
   until: number
 }
 
 export function sessionOf(tokens: TokenAnswer, user: Claims, former?: Session): Session {
   const seconds = tokens.expires_in ?? 3600
   const at = Date.now()
-  // Refreshes a token half a minute before it expires, or after nine tenths of a short life.
+  // Refreshes a token 30 s before it expires, or after 90 % of a life that is shorter than five minutes.
   return { ...former, ...tokens, user, at, until: at + Math.max(seconds - 30, seconds * 0.9) * 1000 }
 }
 
-/** A negative age means that the clock was set back. The clocks of two tabs may differ a little. */
+/**
+ * A token from the future is not fresh, because the clock was set back. Allows 1 s, because the clocks of two tabs may
+ * differ a little.
+ */
 export const isFresh = ({ at, until }: Session): boolean => Date.now() > at - 1000 && Date.now() < until
 
 /**
- * A message between tabs. `name`: the event that the sender's change of the session caused. `ask`: the tab asks the
- * others for their session. `session`: the answer, or the new session, if the tabs share no storage. `out`: the start
- * of the last sign-out that the sender knows of.
+ * A message between tabs. `name`: the event that the sender has emitted. `ask`: the sender asks the other tabs for
+ * their session. `session`: the answer, or the changed session, with the storage `memory`. `out`: the start of the last
+ * sign-out that the sender knows of.
  */
 interface TabMessage {
   name?: string
@@ -37,19 +41,17 @@ type Listener = (payload: unknown) => void
 
 /** The session of a client in any storage, and its listeners. */
 interface Keeper {
-  /** `null`: signed out, or the storage can not be read. The user is the same object until the claims change. */
+  /** `null`: signed out, or the storage cannot be read. The user is the same object until the claims change. */
   read(): Promise<Session | null>
-  /** Stores the session (`null`: signed out), and sends this event to every tab. */
+  /** Stores the session (`null`: signed out). Emits the event `name` in this tab and sends it to the others. */
   save(name: string, session: Session | null): Promise<void>
-  /** Notes that a sign-out begins. `shared`: also for pages that load later. */
+  /** Records the start of a sign-out. `shared`: also for pages that load later. */
   leave(shared: boolean): void
-  /**
-   * The start of a sign-out in any tab within the last 30 s, in milliseconds since the epoch. `false`: there was none.
-   */
+  /** The start of the last sign-out in milliseconds since the epoch. `false`: there was none within the last 30 s. */
   left(): number | false
   /**
-   * Waits 100 ms for messages of other tabs. With the storage `memory`, first asks the tabs for their session. A value
-   * stored before a lock was released may reach another process a little later.
+   * Waits 100 ms for messages of other tabs. With the storage `memory`, first asks the tabs for their session. The wait
+   * is needed because a value that a tab has stored may reach other tabs only after the tab has released the lock.
    */
   hearTabs(): Promise<void>
   emit(name: string, payload?: unknown): void
@@ -61,7 +63,7 @@ export function createKeeper(key: string, kind: AuthClientOptions['storage'] = '
   const listeners: Record<string, Set<Listener>> = {}
   let opening: Promise<AuthStorage> | undefined
   let channel: BroadcastChannel | undefined
-  /** The user that listeners know. `null`: signed out. `undefined`: not read yet. */
+  /** The user that listeners were told last. `null`: signed out. `undefined`: not read yet. */
   let known: Claims | null | undefined
   /** The start of the last sign-out that this page knows of. */
   let out = 0
@@ -70,8 +72,8 @@ export function createKeeper(key: string, kind: AuthClientOptions['storage'] = '
     if (globalThis.document) {
       channel = new BroadcastChannel(key)
       channel.addEventListener('message', receive)
-      // Events after which the session may have changed: another tab's write, a return from the page cache, from sleep,
-      // or from being offline.
+      // Events after which the session may have changed: another tab's write, a return to this page or tab, and a new
+      // connection to the network.
       for (const name of 'storage pageshow visibilitychange online'.split(' ')) addEventListener(name, sync)
       if (kind === 'memory') await keeper.hearTabs()
     }
@@ -91,16 +93,16 @@ export function createKeeper(key: string, kind: AuthClientOptions['storage'] = '
     return text ? store.setItem(key, text) : store.removeItem(key)
   }
 
-  /** Emits events for changes that this page missed. */
+  /** Reads the session, and emits an event if another tab has changed it. */
   async function sync(at?: unknown, name?: unknown): Promise<void> {
     let session = await keeper.read()
-    // A tab with a storage of its own signs out too. The message may come late, after another sign-in.
+    // Signs out here too, if this tab has its own storage. The message may be late, so a newer session stays.
     if (session && session.at < (at as number)) put(await storage(), (session = null))
     if (known?.sub !== session?.user.sub) show(session ? 'authenticated' : 'unauthenticated', session)
     else if (name === 'token_refreshed') show(name, session)
   }
 
-  /** Returns the same object until the content changes. */
+  /** Returns the known object for equal claims, so that a view can compare users by `===`. */
   function same(user: Claims): Claims {
     return known && JSON.stringify(user) === JSON.stringify(known) ? known : user
   }
@@ -133,7 +135,7 @@ export function createKeeper(key: string, kind: AuthClientOptions['storage'] = '
     },
     left() {
       const at = Math.max(out, transactions().getItem(`${key}!`) as unknown as number)
-      // A sign-in this soon after a sign-out asks for the person, even if the provider's own session continues.
+      // A sign-in within this time asks for `prompt=login`, because the provider's own session may continue.
       return Math.abs(Date.now() - at) < 30_000 && at
     },
     async hearTabs() {
@@ -141,7 +143,7 @@ export function createKeeper(key: string, kind: AuthClientOptions['storage'] = '
       await sleep(100)
     },
     emit(name, payload) {
-      // Calls each listener separately, so that an error in one stops no other, and never while a lock is held.
+      // Calls each listener in a microtask of its own, so that an error in one stops neither the others nor the caller.
       for (const listener of listeners[name] ?? [])
         queueMicrotask(() => {
           listener(payload)
@@ -149,7 +151,7 @@ export function createKeeper(key: string, kind: AuthClientOptions['storage'] = '
     },
     on(name, listener) {
       const heard = (listeners[name] ??= new Set()).add(listener)
-      // Checks for a stored user. With its first listener, this tab also starts to listen to other tabs.
+      // Tells the listener about a stored user. The first read also starts to listen to other tabs.
       void keeper
         .read()
         .then((session) => session && name === 'authenticated' && heard.has(listener) && listener(session.user))

@@ -3,15 +3,16 @@ import { AuthClientError } from './errors.ts'
 import type { AnyAuthClient, LoginOptions } from './options.ts'
 
 export interface SilentOptions<AppState = unknown> extends Omit<LoginOptions<AppState>, 'openUrl'> {
-  /** Default: five seconds. */
+  /** The time limit in milliseconds. Default: five seconds. */
   timeoutMs?: number
 }
 
 /**
- * Asks the provider in a hidden frame with `prompt=none`. No script of the page at `redirectUri` runs in there. Most
- * browsers send no cookie to a provider of another site, which then answers `login_required`. If the provider shows a
- * page instead of redirecting back, the result is `login_required` too.
- * @throws AuthClientError `login_required`, `timeout`, and all that `handleRedirectCallback` throws
+ * Asks the provider in a hidden frame with `prompt=none`. No script runs in the frame, not even of the page at
+ * `redirectUri`. Most browsers send no cookie to a provider of another site, which then answers `login_required`. If
+ * the provider shows a page instead of redirecting back, the result is `login_required` too.
+ * @throws AuthClientError `login_required`, `timeout`, and the errors of `loginWithRedirect` and
+ * `handleRedirectCallback`
  */
 export async function loginSilently<Profile extends { sub: string }, AppState>(
   client: AnyAuthClient<Profile, AppState>,

@@ -1,7 +1,7 @@
 import type { AuthClientError } from './errors.ts'
 import type { AnyAuthClient } from './options.ts'
 
-/** The state that a view shows. A new object for each change, the same one until then. */
+/** The sign-in state for a view. The same object until the state changes. */
 export interface AuthState<Profile> {
   /** The signed-in user. `null`: none, or not known yet. */
   user: Profile | null
@@ -19,10 +19,10 @@ interface AuthStateStore<Profile> {
 }
 
 const stores = new WeakMap<object, AuthStateStore<never>>()
-/** The initial state, shared by all clients and the server, before the first subscription. */
+/** The state before the session has been read, the same object for all clients. */
 const INITIAL: AuthState<never> = { user: null, isLoading: true, error: null }
 
-/** The state of a client for all views that show it. It listens to the client from the first subscription on. */
+/** The store of a client's state, one for all views. Listens to the client from the first subscription on. */
 export function stateOf<Profile extends { sub: string }, AppState = unknown>(
   client: AnyAuthClient<Profile, AppState>
 ): AuthStateStore<Profile> {

@@ -12,15 +12,15 @@ export interface StepUpChallenge {
 
 export interface StepUpOptions<AppState = unknown> extends LoginOptions<AppState> {
   /**
-   * Signs in by these options and leaves the page where it is, such as `(options) => loginWithPopup(auth, options)`.
+   * Signs in with these options without leaving the page, such as `(options) => loginWithPopup(auth, options)`.
    * Default: the browser goes to the sign-in page.
    */
   signIn?: (options: LoginOptions<AppState>) => Promise<unknown>
 }
 
 /**
- * The challenge of a 401 `insufficient_user_authentication`; `null` for every other response. From another origin it
- * can be read only if the API sends `Access-Control-Expose-Headers: WWW-Authenticate`.
+ * The challenge of a 401 `insufficient_user_authentication`, or `null` for every other response. A page can read the
+ * challenge of another origin only if the API sends `Access-Control-Expose-Headers: WWW-Authenticate`.
  */
 export function stepUpChallenge({ status, headers }: Response): StepUpChallenge | null {
   const challenge = headers.get('www-authenticate') ?? ''
@@ -34,12 +34,13 @@ export function stepUpChallenge({ status, headers }: Response): StepUpChallenge 
 const underWay = new WeakMap<object, Promise<unknown>>()
 
 /**
- * `auth.fetch` with step-up. If the API requires another sign-in, `signIn` signs in the same person, and the request is
- * repeated once. Requests that are refused at the same time share a sign-in. Without `signIn` the browser goes to the
- * sign-in page, and the call resolves to the refusal. The page at `redirectUri` can go on by `appState`. If nobody is
- * signed in, the call only resolves to the refusal. Not for `cookie` mode, which has no tokens.
- * @throws AuthClientError `login_required` if another user has signed in, for whom nothing is repeated; and all that
- * `auth.fetch` and `signIn` throw
+ * The client's `fetch` with step-up. If the API requires another sign-in, `signIn` signs in the same user, and the
+ * request is repeated once. Requests that the API refuses at the same time share one sign-in. Without `signIn`, the
+ * browser goes to the sign-in page, and the call resolves to the 401 response. The page at `redirectUri` can continue
+ * with `appState`. If nobody is signed in, the call resolves to the 401 response without a sign-in. Not for `cookie`
+ * mode, which has no tokens.
+ * @throws AuthClientError `login_required` if another user has signed in, and the request is then not repeated; the
+ * errors of the client's `fetch` and of `signIn`
  */
 export async function fetchWithStepUp<Profile extends { sub: string }, AppState>(
   client: AnyAuthClient<Profile, AppState>,

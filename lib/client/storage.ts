@@ -1,6 +1,6 @@
 import type { AuthStorage } from './options.ts'
 
-/** 244 bits, as text that needs no escaping anywhere. */
+/** Returns 244 random bits as text that needs no escaping in a URL, a cookie or JSON. */
 export const random = (): string => crypto.randomUUID() + crypto.randomUUID()
 
 /** @see RFC 7636 §4.2 */
@@ -24,8 +24,8 @@ export const memoryStorage: AuthStorage = {
 }
 
 /**
- * The web storage of this name. `undefined` if there is none (`memoryStorage` is no web storage), if the browser
- * forbids it, or if it is full and has no former session at `key` that the next one replaces.
+ * The web storage of this name. `undefined` for `memoryStorage`, which is no web storage, and if the browser forbids
+ * the storage. `undefined` also if the storage is full and `key` has no value that the next value can replace.
  */
 export function webStorage(name: 'localStorage' | 'sessionStorage' | 'memoryStorage', key = '_'): Storage | undefined {
   let storage
@@ -62,9 +62,9 @@ export const sleep = (ms: number): Promise<void> =>
   })
 
 /**
- * Waits until no other tab has the lock, and resolves to a function that releases it. A closed tab releases it too.
- * Waits `waitMs` at most and then continues without it, because a frozen tab may hold it for ever. Without Web Locks
- * there is no lock: every supported browser has them in a secure context, and other places have no tabs.
+ * Waits for the lock of this name, which all tabs share. Resolves to a function that releases the lock. A closed tab
+ * releases its locks too. Resolves after `waitMs` without the lock, because a frozen tab may hold it for ever. Resolves
+ * at once without Web Locks: every supported browser has them in a secure context, and other runtimes have no tabs.
  */
 export const lock = (name: string, waitMs = 15_000): Promise<() => void> =>
   new Promise((resolve) => {

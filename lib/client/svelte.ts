@@ -24,8 +24,9 @@ export function authStore<Profile extends { sub: string }, AppState = unknown>(
 }
 
 /**
- * The same store for a view of signed-in users, in `{#if $auth.user}`. Sends others to sign in, once, after a sign-out
- * that is under way. Completes the sign-in on the page that it returns to. `login`: for `loginWithRedirect`.
+ * The same store for a view of signed-in users, in `{#if $auth.user}`. Redirects a visitor without a session to the
+ * sign-in page, once for all components. Waits for a sign-out that is under way. Completes the sign-in when the user
+ * returns to this page. `login`: the options for `loginWithRedirect`.
  */
 export function requireAuth<Profile extends { sub: string }, AppState>(
   client: AnyAuthClient<Profile, AppState>,

@@ -40,8 +40,8 @@ export function useAuth<Profile extends { sub: string }>(
 
 /**
  * Shows its default slot to a signed-in user, and the slot `fallback` to others. Redirects a visitor without a session
- * to the sign-in page, once for all components, and after a sign-out that is running. Completes the sign-in when the
- * user returns to this page. `login`: for `loginWithRedirect`.
+ * to the sign-in page, once for all components. Waits for a sign-out that is under way. Completes the sign-in when the
+ * user returns to this page. `login`: the options for `loginWithRedirect`.
  */
 export const RequireAuth = defineComponent({
   props: {

@@ -7,7 +7,7 @@ const ISSUER = 'https://appleid.apple.com'
  */
 const OTHER_ISSUER = 'https://account.apple.com'
 const MAX_NAME = 100
-/** Domains whose mailboxes Apple itself hands out. */
+/** The email domains of Apple's own mailboxes. */
 const OWN_MAILBOX = /@(?:privaterelay\.appleid|icloud|me|mac)\.com$/
 
 export interface AppleOptions extends Omit<ConnectionOptions, 'clientSecret'> {
@@ -21,8 +21,8 @@ export interface AppleOptions extends Omit<ConnectionOptions, 'clientSecret'> {
 }
 
 /**
- * Sign-in with Apple. The client secret is signed again for each call and lives for 300 seconds, so the host need not
- * renew a secret every six months. Apple sends the name only once, at the first consent, and unsigned. The email
+ * Sign-in with Apple. Each call signs a new client secret that lives for 300 seconds, so the host need not renew a
+ * secret every six months. Apple sends the name only once, at the first consent, and unsigned. The email
  * address comes only from the ID token. Each link keeps Apple's refresh token, sealed, because Apple requires an app to
  * revoke it when the account is deleted.
  * @see docs/guides/connections/apple.md

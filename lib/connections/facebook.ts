@@ -10,8 +10,8 @@ export interface FacebookOptions extends ConnectionOptions {
 }
 
 /**
- * Sign-in with Facebook. Facebook does not say whether it verified an email address, so its addresses are not used.
- * An account that is made by this connection has no email address.
+ * Sign-in with Facebook. Facebook does not say whether it verified an email address, so its addresses are not used. A
+ * new account of this connection has no email address from Facebook.
  *
  * @see docs/guides/connections/facebook.md
  * @example

@@ -42,7 +42,7 @@ type Asked =
 type Given<Kind, More extends keyof Kind = never> = Omit<Kind, Asked | More | 'protocol'> &
   Partial<Pick<Kind, (Asked | More) & keyof Kind>>
 
-/** Fills in the defaults of an OpenID provider: its endpoints come from discovery, and userinfo is called. */
+/** Fills in the defaults of an OpenID provider: endpoints from discovery, and claims from userinfo too. */
 export function openidProvider(
   given: Given<OpenidProvider, 'endpoints' | 'signingAlgs' | 'userinfo' | 'scopes'>
 ): OpenidProvider {
@@ -81,7 +81,7 @@ function common(issuer: string): Pick<OpenidProvider, Asked> {
   }
 }
 
-/** Makes a connection. The host's `id` and `name` replace the provider's defaults. */
+/** Makes a connection. The `id` and `name` in `options` replace the defaults of the second argument. */
 export function connection(
   options: ConnectionOptions & Pick<ConnectionOption, 'privateKey' | 'keyId' | 'teamId'>,
   { id, name }: { id: string; name: string },
@@ -126,7 +126,7 @@ export function authenticatedAt({ auth_time: seconds }: Claims): number | undefi
   return typeof seconds === 'number' && Number.isFinite(seconds) ? seconds * 1000 : undefined
 }
 
-/** Returns the answer of a provider's API, if it is an object. @throws UpstreamError `userinfo` */
+/** Returns the answer of a provider's API unchanged. @throws UpstreamError `userinfo` if it is not an object */
 export function object(answer: unknown): Claims {
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer))
     throw new UpstreamError('userinfo', 'The API of the provider answered something else than an object.')

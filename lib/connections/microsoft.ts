@@ -14,19 +14,18 @@ export interface MicrosoftOptions extends ConnectionOptions {
    * personal ones (`consumers`), or of any organization and personal ones (`common`). Default: `common`.
    */
   tenant?: 'common' | 'organizations' | 'consumers' | (string & {}) | undefined
-  /** The tenant ids of the only organizations whose members may sign in. Default: no further restriction. */
+  /** The ids of the tenants whose accounts may sign in. Default or `[]`: no restriction except by `tenant`. */
   allowedTenants?: string[] | undefined
   /**
-   * True if the app registration gives the optional claim `auth_time`, so that a fresh sign-in can be asked for and
-   * proved. Default: `false`.
+   * True if the app registration adds the optional claim `auth_time`, which proves a fresh sign-in. Default: `false`.
    */
   authTime?: boolean | undefined
 }
 
 /**
  * Sign-in with Microsoft: work and school accounts of Entra ID, and personal ones. `oid` and the tenant identify a
- * person. An email address counts only with the optional claim `xms_edov`, because an administrator of a tenant can
- * give an account any address.
+ * person. An email address is used only with the optional claim `xms_edov`, because an administrator of a tenant
+ * can give an account any address.
  * @see docs/guides/connections/microsoft.md
  * @example connections: [microsoft({ clientId, clientSecret, tenant: 'organizations', allowedTenants: ['…'] })]
  */
@@ -62,7 +61,7 @@ export function microsoft(given: MicrosoftOptions): ConnectionOption {
           )
         if (!isLetIn(tid, tenant, allowedTenants))
           throw new UpstreamError('email', 'The Microsoft account is of a tenant that this connection does not let in.')
-        // `xms_edov` says that the owner of the domain has verified the address. It comes in three spellings.
+        // `xms_edov` says that Microsoft has verified the owner of the email domain. The claim has three spellings.
         const verified = claims['xms_edov'] === true || claims['xms_edov'] === '1' || claims['xms_edov'] === 'true'
         return {
           subject,

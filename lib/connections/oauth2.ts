@@ -5,13 +5,13 @@ export interface Oauth2Options extends ConnectionOptions {
   id: string
   /**
    * Identifies the provider in each stored link, for example by its URL. Never change this value, because existing
-   * links would no longer be found. If an answer contains an `iss`, that must be equal to this value.
+   * links would no longer be found. An `iss` in an authorization response must be equal to this value.
    */
   issuer: string
   authorizationEndpoint: string
   tokenEndpoint: string
   scopes: string[]
-  /** Asks the provider's API who the person is. An error ends the sign-in. */
+  /** Identifies the user through the provider's API. An error ends the sign-in. */
   identify: OauthProvider['identify']
   /** The client authentication at the token endpoint. Default: `client_secret_post`. */
   clientAuthentication?: 'client_secret_post' | 'client_secret_basic' | undefined

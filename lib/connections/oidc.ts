@@ -15,27 +15,30 @@ export interface OidcOptions extends ConnectionOptions {
   id: string
   /** The issuer byte for byte as the provider spells it, because its metadata and ID tokens must have the same text. */
   issuer: string
-  /** The endpoints of a provider without discovery. Default: as its metadata say. */
+  /** The endpoints of a provider without discovery. Default: those of the provider's metadata. */
   endpoints?: (ProviderEndpoints & { keys: string }) | undefined
-  /** Algorithms of its ID tokens. Default: as its metadata say, else `RS256`. Never `none` or a shared secret. */
+  /**
+   * The accepted algorithms of ID tokens. Default: those of the provider's metadata, or `RS256` if the metadata name
+   * none. `none` and HMAC algorithms are not accepted.
+   */
   signingAlgs?: string[] | undefined
-  /** The client authentication at the token endpoint. Default: as the metadata say. */
+  /** The client authentication at the token endpoint. Default: as in the provider's metadata. */
   clientAuthentication?: 'client_secret_post' | 'client_secret_basic' | undefined
   /** A private key in PEM (PKCS #8), instead of a secret. @see OpenID Connect Core 1.0 §9 `private_key_jwt` */
   privateKey?: string | undefined
-  /** The id of that key at the provider. */
+  /** The id of `privateKey` at the provider. */
   keyId?: string | undefined
   /**
-   * True to let a verified address of this provider link to an existing account (`linking: 'verified-email'`). Its
-   * sign-ups then do not count under the rate limit `register`. Set it only if the provider controls those mailboxes,
-   * like your own organization's. Default: `false`.
+   * True to let a verified address of this provider link to an existing account (`linking: 'verified-email'`). Sign-ups
+   * with such an address then do not count under the rate limit `register`. Set this option only if the provider
+   * controls those mailboxes, like your own organization's. Default: `false`.
    */
   trustEmail?: boolean | undefined
   /** True to call userinfo, if the provider has it. Default: `true`. */
   userinfo?: boolean | undefined
   /** Parameters for every authorization request, such as `{ organization: 'acme' }`. */
   parameters?: Record<string, string> | undefined
-  /** The way in which the provider sends authorization responses. Default: `query`. */
+  /** How the provider sends authorization responses. Default: `query`. */
   responseMode?: 'query' | 'form_post' | undefined
 }
 

@@ -37,7 +37,7 @@ export interface MeasuredAuthority extends Pick<Events, 'on' | 'off'> {
 
 type Count = (name: MetricName, labels?: Labels, value?: number) => void
 
-/** How each event changes the counters. Labels never contain a user, an address, a username or a client. */
+/** How each event changes the metrics. No label contains a user, an address, a username or a client. */
 const COUNTED: { [Name in AuthorityEventName]: (event: AuthorityEvents[Name], count: Count) => void } = {
   authenticated({ methods }, count) {
     count('authority.authentication', { outcome: 'success' })
@@ -167,7 +167,7 @@ function message(labels: Labels, attempts: number, count: Count): void {
   count('authority.message.attempts', labels, attempts)
 }
 
-/** Reads each gauge from `app.authority.health()`. Gauges that are read in parallel share one check. */
+/** Reads each gauge from `app.authority.health()`. Gauges that are read at the same time share one check. */
 const GAUGES: Partial<
   Record<MetricName, (health: Awaited<ReturnType<MeasuredAuthority['health']>>) => Array<[Labels, number]>>
 > = {
@@ -183,7 +183,7 @@ const GAUGES: Partial<
 }
 
 /**
- * Reports counters, durations and gauges. Labels come from closed lists, so that strangers can't create time series.
+ * Reports counters, durations and gauges. Labels have only listed values, so that attackers cannot create time series.
  * Returns a function that stops the reports. Durations cover every service in this process, so call `authorityMetrics`
  * once for each registry.
  * @example authorityMetrics(app.authority, { prometheus: await import('prom-client') })

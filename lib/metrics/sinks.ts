@@ -54,7 +54,7 @@ export function prometheusSink(
   const options = prometheusOptions(name, metric, registry)
   if (metric.buckets === undefined) {
     const counter = new Counter(options)
-    // Starts a counter without labels at 0, because Prometheus computes a rate from the 0 before the first 1.
+    // Starts a counter without labels at 0, so that Prometheus sees the increase from 0 to 1.
     if (options.labelNames.length === 0) counter.inc({}, 0)
     return (given, value) => {
       counter.inc(named(given), value)

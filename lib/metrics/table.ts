@@ -138,8 +138,8 @@ const UPSTREAM_FAILURES = words<UpstreamFailure>({
   outage: 1
 })
 /**
- * The kind of second factor of each method, as `second_factor_failed` names it. A passkey counts as one kind with and
- * without user verification.
+ * The kind of second factor of each method, as in the event `second_factor_failed`. A passkey has one kind with and
+ * without user verification. `other`: the method is not reported as a second factor.
  */
 export const SECOND_FACTOR_KINDS: Readonly<
   Record<AuthenticationMethod, AuthorityEvents['second_factor_failed']['kind'] | 'other'>
@@ -156,8 +156,8 @@ export const SECOND_FACTOR_KINDS: Readonly<
 const OPERATIONS = [...new Set(Object.values(STORE_OPERATIONS).flat())]
 
 /**
- * All metrics, by OpenTelemetry name. For Prometheus, dots become underscores, times get the suffix `_seconds`, and
- * counters get `_total`.
+ * All metrics, by OpenTelemetry name. For Prometheus, dots become underscores, metrics in seconds get the suffix
+ * `_seconds`, and counters get `_total`.
  */
 export const METRICS = {
   'authority.authentication': {

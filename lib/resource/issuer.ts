@@ -9,7 +9,7 @@ import { type Distance, mayCall, THIS_MACHINE } from '../protocol/distance.ts'
 import { isObject } from '../protocol/json.ts'
 import { algsOf, type JwsAlg, publicKeyOf } from '../protocol/jws.ts'
 
-/** The maximum age of metadata and keys. Outdated ones are fetched again in the background, and are used until then. */
+/** The maximum age of metadata and keys. Older ones are used until a fetch in the background has replaced them. */
 const MAX_AGE_MS = 600_000
 /** The minimum time between two fetches of the keys because of a token with an unknown key. */
 const UNKNOWN_KEY_PAUSE_MS = 30_000
@@ -20,7 +20,7 @@ const MAX_INTROSPECTIONS = 10_000
 
 interface IssuerOptions {
   issuer: string
-  /** `null`: as the metadata say. */
+  /** `null`: the `jwks_uri` of the issuer's metadata. */
   jwksUri: string | null
   algs: readonly JwsAlg[]
   introspection: { clientId: string; clientSecret: string } | null
@@ -180,8 +180,8 @@ function metadataUrls(issuer: string): string[] {
 }
 
 /**
- * Copies a JWK once for each accepted algorithm that it works with. Returns `[]` for a private, symmetric or too weak
- * key.
+ * Copies a JWK once for each accepted algorithm that it works with. Returns `[]` for a JWK that `publicKeyOf` rejects,
+ * such as a private or a weak key.
  */
 function usableKeys(jwk: unknown, algs: readonly JwsAlg[]): Array<Record<string, unknown>> {
   if (!isObject(jwk)) return []

@@ -24,8 +24,6 @@ import type { VerifyingKey } from '../ports/cryptography.ts'
 import { invalidToken, missingToken, sentToken } from '../protocol/bearer.ts'
 import { signedPayload, verifiedTokenCache } from '../tokens/verified-token-cache.ts'
 
-// The limits of the check of an access token.
-
 /** How far the clocks of the issuer and of this process may differ. */
 const SKEW_SECONDS = 5
 const PROOF_MAX_AGE_SECONDS = 60
@@ -67,7 +65,7 @@ function resourceTokenCheck(
   async function verified(token: string): Promise<AccessTokenClaims> {
     const seen = cache.get(token)
     if (seen?.claims && clock.now() < (seen.exp + SKEW_SECONDS) * 1000) {
-      // A key that the issuer has withdrawn verifies nothing any more.
+      // Uses the cached claims only while the issuer still publishes the key.
       const current = await source.keysFor({ alg: seen.key.alg, kid: seen.key.kid === '' ? undefined : seen.key.kid })
       if (current.includes(seen.key)) return seen.claims
     }
@@ -126,7 +124,7 @@ function signedBy(keys: readonly VerifyingKey[], alg: string, token: string): { 
 }
 
 /**
- * Remembers DPoP proofs in this process until they have expired.
+ * Remembers DPoP proofs in this process, at least until they expire.
  * @returns a function that records the use of a proof, and throws OAuthError if the proof was used before or too many
  * proofs are remembered
  */
@@ -172,7 +170,7 @@ export interface ResourceServerOptions {
   name?: string | undefined
   /** Asks the issuer whether each token is still active. An answer is used for 10 seconds. @see RFC 7662 */
   introspection?: { clientId: string; clientSecret: string } | undefined
-  /** The URL of the issuer's keys. Default: as the metadata of the issuer say. */
+  /** The URL of the issuer's keys. Default: the `jwks_uri` of the issuer's metadata. */
   jwksUri?: string | undefined
   /** Accepted algorithms. Default: `ES256`, `EdDSA`, `PS256`, `RS256`. */
   algs?: readonly string[] | undefined
@@ -187,7 +185,7 @@ declare module 'fastify' {
 
 const NAMES = ['issuer', 'resource', 'scopes', 'name', 'introspection', 'jwksUri', 'algs'] as const
 
-/** The plugin with another clock and HTTP client, for tests. */
+/** Makes the plugin with the given clock and HTTP client. Tests give their own. */
 export function resourceServerWith(deps: {
   clock: Clock
   outbound: Outbound
@@ -221,7 +219,7 @@ export function resourceServerWith(deps: {
   }
 }
 
-/** Guards for an API that is not in the process of its issuer. */
+/** Guards for an API that runs in another process than its issuer. */
 export const resourceServer = fp(resourceServerWith({ clock: systemClock, outbound: outbound(systemClock) }), {
   name: 'fastify-authority/resource',
   fastify: '5.x'
@@ -239,7 +237,7 @@ interface CheckedOptions {
 }
 
 function checked(given: ResourceServerOptions): CheckedOptions {
-  // Fastify adds options of its own.
+  // Ignores the options of `app.register` itself.
   const own = Object.keys(given).filter((name) => !['prefix', 'logLevel', 'logSerializers'].includes(name))
   for (const name of own) if (!NAMES.some((one) => one === name)) throw badOption(name, noSuchOption(name, NAMES))
   const { issuer, resource, scopes = [], name, introspection, jwksUri, algs = JWS_ALGS } = given

@@ -26,7 +26,7 @@ export interface ResourceGuards {
   /**
    * Makes a hook to follow `authenticate`: the token's user must have signed in at most `maxAge` seconds ago and with
    * at least this `acr`. Otherwise 401 `insufficient_user_authentication`. 403 `access_denied` for an API key or a
-   * client's own token, because a sign-in would not change it.
+   * client's own token, because a sign-in would not help.
    * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` at the call, for a requirement that is invalid or cannot be met
    * @see RFC 9470 §3
    */
@@ -53,12 +53,12 @@ interface GuardDeps {
 
 declare module 'http' {
   interface IncomingMessage {
-    /** The verified token, as the MCP SDK hands it to tools. Set by the guard of a resource. */
+    /** The facts about the verified token that the MCP SDK passes to tools. Set by the guard of a resource. */
     auth?: McpAuth
   }
 }
 
-/** The facts about a verified token as the MCP SDK hands them to tools, in `request.raw.auth`. */
+/** The facts about a verified token that the MCP SDK passes to tools. The guard sets them as `request.raw.auth`. */
 export interface McpAuth {
   token: string
   clientId: string
@@ -116,17 +116,17 @@ export function resourceGuards(
 }
 
 /**
- * True for the token of a user. The own token of a client has the client as its subject. An API key does not count
- * either, because no sign-in would change it. @see RFC 9068 §2.2
+ * True for the token of a user. False for a client's own token, which has the client as its subject. False also for an
+ * API key, because a sign-in would not change the key. @see RFC 9068 §2.2
  */
 const isOfUser = ({ sub, client_id, api_key }: AccessTokenClaims): boolean => sub !== client_id && api_key === undefined
 
-/** The resources of each server. The path at the root serves metadata only while there is one resource. */
+/** The resources of each server. The root path serves metadata only while the server has one resource. */
 const resourcesOf = new WeakMap<object, Set<string>>()
 
 /**
- * Serves the metadata of the resource at its well-known path, and at the root while there is no other resource. If
- * resources of several hosts have the same path, each further one is served only for its own host.
+ * Serves the metadata of the resource at its well-known path, and at the root path while there is no other resource. If
+ * a resource of another host already has the path, serves the new one only for its own host.
  * @see RFC 9728 §3
  */
 export function serveMetadata(app: FastifyInstance, facts: ResourceFacts): void {
@@ -173,7 +173,7 @@ function metadataRoute(
   )
 }
 
-/** Caches the facts by the claims object, which is the same for each use of a cached token. */
+/** Caches the facts by the claims object, which stays the same while the token is cached. */
 const toldOf = new WeakMap<AccessTokenClaims, McpAuth>()
 
 function tellMcp({ raw, headers }: FastifyRequest, claims: AccessTokenClaims, resource: string): void {

@@ -1,6 +1,6 @@
 /**
  * Runs in a worker thread of `nodeRsHasher`, which starts this file by its name. Nothing imports it. Uses the blocking
- * functions, because they run in this thread, which has the lowest priority on Linux.
+ * functions, because the others would run in libuv's pool and not at the low priority of this thread.
  */
 import { answerCalls } from '../threads/hashing-threads.ts'
 import { type HashingCall, loadEngine } from './argon2-hasher.ts'

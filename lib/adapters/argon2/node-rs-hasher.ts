@@ -24,8 +24,8 @@ function hashOptions({ memoryCost, timeCost, parallelism }: Argon2Parameters, se
  * Hashes with argon2id by `@node-rs/argon2`, an optional peer dependency. Verifies the hashes of `argon2Hasher` too,
  * and `argon2Hasher` verifies these. If the package is not installed, both methods reject with an error that names it.
  *
- * On Linux, worker threads of the lowest priority do the hashing, so that a flood of sign-ins takes no time from the
- * event loop. The process starts them when needed, at most one for each core. On other systems a thread cannot have its
+ * On Linux, worker threads of the lowest priority do the hashing, so that the event loop runs first during a flood of
+ * sign-ins. The process starts them when needed, at most one for each core. On other systems a thread cannot have its
  * own priority, and in a bundle the thread's file is missing. There the threads of libuv's pool do the hashing, as for
  * `argon2Hasher`.
  */

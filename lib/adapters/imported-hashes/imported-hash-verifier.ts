@@ -20,7 +20,7 @@ function deriveByScrypt(
   { N, r, p, salt }: { N: number; r: number; p: number; salt: Uint8Array },
   length: number
 ): Promise<Buffer> {
-  // Node's default of 32 MiB is less than common parameters need. Absurd parameters are refused earlier
+  // Node's default of 32 MiB is less than common parameters need. Excessive parameters were rejected before
   // (accounts/imported-hash-formats).
   const maxmem = 128 * r * (N + p + 2) + 1024
   return new Promise((resolve, reject) => {
@@ -102,8 +102,8 @@ export function importedHashVerifier({ bcryptPepper = '' }: ImportedHashVerifier
           ? await matchesBcrypt(hash.encoded, givenToBcrypt(hash.of, password, bcryptPepper))
           : timingSafeEqual(await tagOf(password, hash), hash.tag)
       // bcrypt repeats its key with a NUL after it, and HMAC pads its key with NULs. So `abc`, `abc\0` and, in bcrypt,
-      // `abc\0abc` have the same hash. No form sends a NUL, so a password with a NUL never matches. The check comes
-      // after the hashing, so that the time does not depend on it.
+      // `abc\0abc` have the same hash. Nobody types a NUL, so a password with a NUL never matches. The check comes
+      // after the hashing, so that the response time does not reveal it.
       if (!matches || password.includes('\0')) return 'no_match'
       return seesAll(hash, password, bcryptPepper) ? 'match' : 'match_of_a_part'
     }

@@ -9,7 +9,7 @@ const ROUNDS_AT_ONCE = 256
 /** Returns `null` in a bundle, because the file of the thread is missing there. */
 const threads = threadsOf<PhpassCall>('./phpass-thread', import.meta.url)
 
-/** Runs all rounds in this thread, and lets the event loop run every millisecond. */
+/** Runs all rounds in this thread, and lets the event loop run about every millisecond. */
 async function inTurns({ state, password, rounds }: PhpassCall): Promise<Uint8Array> {
   let next = state
   for (let done = 0; done < rounds; done += ROUNDS_AT_ONCE) {
@@ -46,7 +46,7 @@ interface PhpassCall {
   rounds: number
 }
 
-/** Repeats MD5 over the former digest and the password. It blocks: 8,192 rounds take about 30 ms. */
+/** Repeats MD5 over the previous digest and the password. Blocks the thread: 8,192 rounds take about 30 ms. */
 export function phpassRounds({ state, password, rounds }: PhpassCall): Uint8Array {
   const text = Buffer.concat([state, password])
   for (let round = 0; round < rounds; round++) hash('md5', text, 'buffer').copy(text)

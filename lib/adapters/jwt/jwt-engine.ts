@@ -36,7 +36,8 @@ export const jwtEngine: JwtEngine = {
     if (privateJwk.kty !== expected.kty || (expected.crv !== undefined && privateJwk.crv !== expected.crv))
       throw new Error(`${alg} needs kty ${expected.kty}${expected.crv === undefined ? '' : ` and crv ${expected.crv}`}`)
     if (typeof privateJwk.d !== 'string') throw new Error('it must be a private JWK (with d)')
-    // OpenSSL checks that the point is on the curve. The trial signature below checks that the two halves fit.
+    // OpenSSL checks that an EC point is on its curve. The trial signature below checks that `d` belongs to the public
+    // members.
     const privateKey = createPrivateKey({ key: privateJwk, format: 'jwk' })
     const publicKey = createPublicKey(privateKey)
     if ((publicKey.asymmetricKeyDetails?.modulusLength ?? MIN_RSA_BITS) < MIN_RSA_BITS)
@@ -91,7 +92,7 @@ async function bind(
       // The caller checks expiry by the Clock port, so that one clock decides everything.
       verify: { algorithms: [alg], ignoreExpiration: true, ignoreNotBefore: true, cache: false }
     }
-    // Calls the plugin instead of registering it, because it does all its work synchronously.
+    // Calls the plugin function directly, because it does all its work synchronously.
     plugin(inner, options as unknown as FastifyJWTOptions, (error) => {
       if (error !== undefined) throw error
     })

@@ -26,7 +26,7 @@ interface List {
 /** Linked lists, because removing the oldest entry of a big Map repeatedly walks over all removed entries. */
 interface RuleCounters {
   byKey: Map<string, Counter>
-  /** Keys that are not blocked. The head has the oldest last attempt and is removed first to make room. */
+  /** Keys that are not blocked, the least recently used first. The head is removed first to make room. */
   open: List
   blocked: List
   coarse: Map<number, Counter>
@@ -43,9 +43,9 @@ interface MemoryAttemptStore extends AttemptStore {
  * Counts attempts in this process: an exact sliding log per key, on the monotonic clock. Synchronous, so each step is
  * atomic. An attempt leaves the window exactly `windowMs` after it was made.
  *
- * Holds at most `maxKeysPerRule` keys of each rule. A full rule removes expired keys first. Then it removes the key
- * with the oldest last attempt among the keys that are not blocked. It never removes a blocked key, because otherwise a
- * flood of other keys would unblock it.
+ * Holds at most `maxKeysPerRule` keys of each rule. Each attempt removes a few expired keys. In a full rule, a new key
+ * then replaces the least recently used key that is not blocked. A new key never replaces a blocked key, because
+ * otherwise a flood of other keys would unblock it.
  */
 export function memoryAttemptStore({
   clock,

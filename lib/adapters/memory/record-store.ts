@@ -79,8 +79,8 @@ export function memoryState({ maxFamiliesPerUser, maxSessionsPerUser, ...others 
 }
 
 /**
- * Second factors in this process's memory: for tests, demos and development. When the process ends, every user is left
- * with a password alone.
+ * Second factors in this process's memory: for tests, demos and development. When the process ends, all second factors
+ * are lost.
  */
 export function memoryFactorStore(): Required<FactorStore> {
   return recordFactorStore(memoryRecords())

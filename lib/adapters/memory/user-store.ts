@@ -21,7 +21,7 @@ function asJson<Fields extends Readonly<Record<string, unknown>>>(fields: Fields
   return JSON.parse(JSON.stringify(Object.fromEntries(plain))) as Fields
 }
 
-/** Lowercases the ASCII letters alone, as SQLite does. */
+/** Lowercases only the ASCII letters, as SQLite does. */
 const folded = (email: string | undefined): string | undefined =>
   email?.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
 
@@ -45,7 +45,7 @@ export function memoryUserStore(initial: readonly User[] = []): Required<UserSto
     return user === undefined ? null : copied(user)
   }
   const made = (user: NewUser): User => {
-    // Sets `id` and the fields after it last, so that a field `id` of the caller does not choose the subject.
+    // Sets `id`, `createdAt` and `version` last, so that the caller cannot choose them.
     const stored: User = {
       ...asJson(user),
       id: randomBytes(16).toString('base64url'),

@@ -14,7 +14,7 @@ import {
 import { type Distance, distanceOf, mayCall, nearer, PUBLIC, THIS_MACHINE } from '../../protocol/distance.ts'
 
 /**
- * The one place where this package calls other servers. It uses `node:http` and `node:https` rather than `fetch`,
+ * Sends all HTTP requests of the service to other servers. Uses `node:http` and `node:https` rather than `fetch`,
  * because `fetch` decodes content before a size limit applies, and an abort of an encoded response can end the process.
  */
 
@@ -30,7 +30,7 @@ const MAX_VALIDATOR = 256
 const MAX_INFORMATION = 8
 /** How long an idle connection stays open for reuse, so that the calls of one sign-in share a connection. */
 const IDLE_MS = 1000
-/** Error codes of Node.js and OpenSSL. */
+/** The form of the error codes of Node.js and OpenSSL. */
 const CODE = /^[A-Z][A-Z0-9_]{1,60}$/
 
 export function outbound(clock: Clock): Outbound {
@@ -63,8 +63,8 @@ export function outbound(clock: Clock): Outbound {
 }
 
 /**
- * Returns the distance of the nearest address of this service's own host. If the lookup fails, returns `PUBLIC`, the
- * strictest bound for calls.
+ * Returns the distance of the nearest address of the host in `url`, the URL of this service. If the lookup fails,
+ * returns `PUBLIC`, the strictest bound for calls.
  */
 export async function distanceOfHost(url: string): Promise<Distance> {
   const { hostname } = new URL(url)
@@ -203,8 +203,8 @@ function listenForErrors(socket: Socket): void {
 function ignore(): void {}
 
 /**
- * Returns only the code of a network error, which Node.js or OpenSSL made. `NO_CONNECTION` if the error has no such
- * code. The message may quote what the other server sent, such as the names in its certificate.
+ * Returns the code of a network error. `NO_CONNECTION` if the error has no code of Node.js or OpenSSL. Leaves out the
+ * message, because it may quote what the other server sent, such as the names in its certificate.
  */
 function codeOf(error: Error): string {
   return 'code' in error && typeof error.code === 'string' && CODE.test(error.code) ? error.code : 'NO_CONNECTION'

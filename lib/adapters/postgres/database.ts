@@ -151,10 +151,10 @@ function takesNames(db: PostgresDatabase): db is NamingDatabase {
 const codeOf = (error: unknown): unknown => (error instanceof Error ? (error as { code?: unknown }).code : undefined)
 
 /**
- * Uses named prepared statements, so that the server parses and plans each once per connection. That saves a third of
- * PostgreSQL's work for reading a row by its key. A statement whose plan is outdated gets another name. A pooler may
- * use another connection for each transaction, which lacks the statements that the client prepared (PgBouncer before
- * 1.21). The first such error ends the use of names for good.
+ * Uses named prepared statements, so that the server need not parse and plan a statement for each call. That saves a
+ * third of PostgreSQL's work for reading a row by its key. A statement whose plan is outdated gets another name. A
+ * pooler may use another connection for each transaction, which lacks the statements that the client prepared
+ * (PgBouncer before 1.21). The first such error ends the use of names for good.
  */
 export function withNamedStatements(db: PostgresDatabase): PostgresDatabase {
   if (!takesNames(db)) return db

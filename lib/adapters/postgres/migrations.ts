@@ -18,7 +18,7 @@ interface Migrations {
   component: string
   /** The steps from version 1 on. Each may have several statements. A released step is never edited. */
   steps: readonly MigrationStep[]
-  /** True to use named prepared statements if `db` takes them, so that the server plans each once per connection. */
+  /** True to use named prepared statements if `db` takes them (see `withNamedStatements`). */
   named: boolean
   /** `"schema".`, or empty if the search path decides. */
   prefix: string

@@ -29,7 +29,7 @@ export function recordStatements(query: Query, name: string): Pick<RecordStore, 
   return { read, commit }
 }
 
-/** True if the commit may add a row. It then needs the lock of the partition, which only the SQL function takes. */
+/** True if the commit may add a row. Such a commit needs the partition's lock, which only the SQL function takes. */
 const mayBeNew = ({ expect, change }: RecordWrite): boolean =>
   expect === null || (expect === ANY && typeof change === 'object')
 
@@ -106,8 +106,8 @@ const mayBeOfOne = (error: unknown): boolean =>
   (error instanceof PostgresError && /^(?:2[23]|40(?!003)|54|55P03|P0)/.test(error.code ?? ''))
 
 /**
- * Replaces a record. Resolves to true if the former version was as expected. One statement does the replacements of one
- * turn of the event loop, up to 64 of them.
+ * Replaces a record. Resolves to true if the replaced version was as expected. One statement does the replacements of
+ * one turn of the event loop, up to 64 of them.
  */
 function replacerOf(query: Query, name: string): (replacement: Replacement) => Promise<boolean> {
   const one = `UPDATE ${name} SET version = $4, value = $5, kind = $6, user_id = $7, expires_at = $8,

@@ -29,10 +29,11 @@ const SLICE = 500
 const TRIAL_MS = 60_000
 
 /**
- * Records in a table of PostgreSQL (12 or newer): any number of instances, durable. A read or commit is one statement.
- * Up to 64 reads of a single record in one turn of the event loop share a statement, and so do up to 64 replacements.
- * If the replacement, removal or comparison of a single record finds another version, a second statement reads the
- * record. The first cannot return it, because the snapshot of a statement is older than a row that it waited for.
+ * Records in a table of PostgreSQL (12 or newer): any number of instances, durable. A read or commit is one statement,
+ * with one exception. Up to 64 reads of a single record in one turn of the event loop share a statement, and so do up
+ * to 64 replacements. If the replacement, removal or comparison of a single record finds another version, a second
+ * statement reads the record. The first cannot return it, because the snapshot of a statement is older than a row that
+ * it waited for.
  */
 export function postgresRecords(
   db: PostgresDatabase,
@@ -110,7 +111,7 @@ export interface PostgresStateOptions {
    */
   schema?: string | undefined
   /**
-   * True to use named prepared statements with a `Pool` or `Client` of `pg`, which the server plans once for each
+   * True to use named prepared statements with a `Pool` or `Client` of `pg`, which the server parses once for each
    * connection. Set `false` behind a PgBouncer older than 1.21 in transaction mode. Default true.
    */
   namedStatements?: boolean | undefined

@@ -32,7 +32,7 @@ export function dueAt(expiresAt: number, now: number): number {
   return Math.min(Math.ceil(expiresAt / step) * step, Number.MAX_SAFE_INTEGER)
 }
 
-/** SQL that keeps the former sweep time if it is after the end of the record, but not too long after it, else `due`. */
+/** SQL that keeps the previous sweep time if it is not before the end of the record and not too late. Else `due`. */
 export const sweepAfter = (ends: string, due: string, now: string): string =>
   `CASE WHEN sweep_after BETWEEN ${ends} AND ${ends} + (${ends} - ${now}) / 4 + ${SLACK_MS}
     THEN sweep_after ELSE ${due} END`
@@ -65,8 +65,8 @@ export const recordMigrations = (prefix: string, table: string): readonly Migrat
 ]
 
 /**
- * Makes the functions always use the indexes. A connection keeps the plans of a function, and a plan that was made
- * while the table had few rows would read the whole table until the next ANALYZE.
+ * Makes the planner use the indexes in the functions. A connection keeps the plans of a function, and a plan that was
+ * made while the table had few rows would read the whole table until the next ANALYZE.
  */
 const LANGUAGE = 'LANGUAGE plpgsql SET enable_seqscan TO off'
 
@@ -123,7 +123,7 @@ const LOCK_TIMEOUT_MS = 25
 
 /**
  * Replaces records of any partitions, and returns a JSON array: for each record, whether it had the expected version.
- * The others stay as they are. Fails with 55P03 and replaces none if one of them stays locked.
+ * Records with another version stay as they are. Fails with 55P03 and replaces none if one of the records stays locked.
  */
 const replaceFunction = (prefix: string, table: string): string => `
 CREATE FUNCTION ${prefix}${table}_replace(parts text[], keys text[], expects text[], versions text[], vals text[],

@@ -6,7 +6,7 @@ import { LINK_COLUMNS, named } from './identities.ts'
 
 interface ImportDeps {
   query: Query
-  /** @throws TypeError for a text that PostgreSQL does not take */
+  /** @throws TypeError for a text that PostgreSQL cannot store */
   jsonOf(value: object): string
 }
 
@@ -53,7 +53,9 @@ function firstOfEachById(users: readonly UserToImport[]): UserToImport[] {
   return first.toSorted((one, other) => (one.user.id < other.user.id ? -1 : 1))
 }
 
-/** Imports all users of a call, with their links, in one statement, so that no link is ever without its user. */
+/**
+ * Imports all users of a call, with their links, in one statement, so that no user is ever stored without its links.
+ */
 export function postgresImport(table: string, { query, jsonOf }: ImportDeps): UserImporter {
   const users = quoted(table, 'table')
   const links = named(table, '_identities')

@@ -18,7 +18,7 @@ interface RedisAttemptStoreOptions {
 const nameOf = ({ rule, key }: AttemptLimit): string => hash('sha256', `${rule}\0${key}`, 'base64url').slice(0, 22)
 
 /**
- * A hash of 48 bits, enough to tell the few attempts of one counter apart. The hash does not resist deliberate
+ * A hash of 48 bits, enough to tell the few attempts of one counter apart. The hash need not resist deliberate
  * collisions, because no caller chooses the id of an attempt.
  */
 function idOf(attemptId: string): number {
@@ -70,8 +70,8 @@ export interface RedisAttemptStore extends AttemptStore {
 
 /**
  * Counts attempts in Redis, for all instances together: an exact sliding log per key, on the clock of the Redis server.
- * Each method runs one script. All counters lie in one hash slot, because one script decides on several counters. Redis
- * removes a counter `windowMs` after its newest attempt. On an outage, the methods reject.
+ * `reserve` and `refund` each run one script. All counters lie in one hash slot, because one script decides on several
+ * counters. Redis removes a counter `windowMs` after its newest attempt. On an outage, the methods reject.
  */
 export function redisAttemptStore(
   connection: RedisConnection,

@@ -71,8 +71,8 @@ function argumentsOf({ expect, change }: RecordWrite, now: number): Array<string
 }
 
 /**
- * Records in Redis 6.2 or later, or Valkey: a string each. A partition is a hash tag, so that its records lie in one
- * slot. The scripts touch only the keys that they declare. A record without an end has no TTL.
+ * Records in Redis 6.2 or later, or Valkey. Each record is a string. A partition is a hash tag, so that its records lie
+ * in one slot. The scripts touch only the keys that they declare. A record without an end has no TTL.
  */
 export function redisRecords(
   client: RedisClient,
@@ -223,7 +223,7 @@ export function redisApiKeyStore(
   }
 }
 
-/** Makes a check that throws a `StartError` if the server may evict these records, or does not report its policy. */
+/** Makes a check that throws a `StartError` unless the server reports the `maxmemory-policy` `noeviction`. */
 const noEviction =
   (what: string, records: string, harm: string) =>
   (fieldOf: (name: string) => string | undefined): void => {

@@ -7,11 +7,11 @@ export const tooLate = (timeoutMs: number): OutageError =>
   new OutageError(`Redis did not answer within ${timeoutMs} ms.`)
 export const brokenConnection = (): OutageError => new OutageError('The connection to Redis broke before it answered.')
 
-/** The server refused the command. */
+/** The error of a command that the server refused. */
 export class RedisRefusal extends Error {
   /** The code of the error reply, such as `NOPERM`. */
   readonly code: string
-  /** True if the server will accept the call later: a failover, a restart, a slot that moves, or a full memory. */
+  /** True for a temporary condition of the server, such as a failover, a restart or a full memory. */
   readonly isOutage: boolean
   readonly refusesWrites: boolean
 
@@ -58,7 +58,7 @@ export function withoutArguments(error: unknown): Error {
   return new RedisRefusal(code, lineOf(error))
 }
 
-/** The number of the failing line of a script, as Redis 7 and 6.2 report it. Omits the message that follows it. */
+/** The number of the failing line of a script, as Redis 7 and 6.2 report it. Omits the rest of the message. */
 function lineOf(error: unknown): number | undefined {
   const line = /^ERR (?:Error running script \(call to \w+\): @)?user_script:\s?(\d+)/.exec(
     error instanceof Error ? error.message : ''

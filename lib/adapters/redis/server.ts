@@ -5,7 +5,10 @@ import { defineKeyScript, list, RedisRefusal, textOrNull, texts } from './refusa
 /** The first version with every command that the scripts use. */
 const OLDEST = '6.2'
 
-/** KEYS[1] selects the node of a Cluster. Replies sections of `INFO`. A section is false if the user may not see it. */
+/**
+ * KEYS[1] selects the node of a Cluster. Replies with sections of `INFO`. A section is false if the user may not see
+ * it.
+ */
 const LOOK = defineKeyScript(`
 local function info (section)
   local text = redis.pcall('INFO', section)
@@ -111,7 +114,7 @@ interface Trial {
 }
 
 /**
- * Runs `work` and tries each command, all in one trip.
+ * Runs `work`, and at the same time tries each command.
  * @throws StartError for missing rights of the connection's user, and for another permanent refusal of the server. The
  * `StartError` of `work` passes unchanged. An outage rejects with another error
  */

@@ -11,7 +11,7 @@ const MOST_TOGETHER = 64
 
 /**
  * Returns a function that runs its calls of one turn of the event loop together, at the end of the turn, in batches of
- * at most `MOST_TOGETHER`. `run` does a batch and resolves to the answers in the order of the calls. If `run` rejects
+ * at most `MOST_TOGETHER`. `run` runs a batch and resolves to the answers in the order of the calls. If `run` rejects
  * with an error for which `mayBeOfOne` is true, each call runs again alone. Such an error means that nothing was done,
  * and that a single call may be the cause.
  */

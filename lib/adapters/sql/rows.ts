@@ -62,7 +62,8 @@ export function rowsIn(row: Row, column: string): Row[] {
 
 /**
  * Checks a name that the host chose for SQL, such as that of a table.
- * @throws TypeError if it is not made of letters, digits and `_`, or begins with a digit
+ * @throws TypeError if the name has other characters than letters, digits and `_`, begins with a digit, is empty, or
+ * has more than 63 characters
  */
 export function requireName(name: string, what: string): void {
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(name))

@@ -95,7 +95,7 @@ export function booleanOf(value: unknown, name: string): boolean | null {
 
 /**
  * The value for the column `password_changed_at`. `null`: not known.
- * @throws TypeError for a value that is neither milliseconds nor a `Date`
+ * @throws TypeError for a value that is not a whole number of milliseconds or a valid `Date`
  */
 export function changedAtOf({ passwordChangedAt }: NewUser): number | null {
   if (passwordChangedAt === undefined || passwordChangedAt === null) return null
@@ -147,8 +147,8 @@ export type UnlinkOutcome = Awaited<ReturnType<Required<UserStore>['unlinkIdenti
 const LONGEST_NAME = 63
 
 /**
- * The name of an object that belongs to a table. PostgreSQL cuts long names off, so that two could become one. A long
- * name contains a digest instead.
+ * The name of an index or another object of a table. PostgreSQL truncates long names, so that two names could become
+ * equal. Therefore a long name contains a digest of the table's name.
  */
 export function nameBeside(table: string, suffix: string): string {
   if (table.length + suffix.length <= LONGEST_NAME) return `${table}${suffix}`
@@ -170,7 +170,7 @@ export function linkOf(row: Row): LinkedIdentity {
   }
 }
 
-/** An identity that can't be stored is linked to no user. */
+/** False for an identity that the database cannot store. Such an identity is linked to no user. */
 export const isStorableIdentity = ({ issuer, subject }: Identity): boolean => isStorable(issuer) && isStorable(subject)
 
 /** Reads the column `outcome`, the result of a database function that links or unlinks an identity. */

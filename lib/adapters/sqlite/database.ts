@@ -30,11 +30,14 @@ export interface Connection {
   execute(sql: string, ...parameters: SqliteValue[]): void
   /** Runs SQL of several statements, unprepared. */
   script(sql: string): void
-  /** Runs all of `work` or nothing, under the database's write lock from the start. Throws the error of `work`. */
+  /**
+   * Runs all of `work` or nothing, under the database's write lock from the start.
+   * @throws the error of `work` or of SQLite, after a rollback
+   */
   transaction<Result>(work: () => Result): Result
   /**
-   * Lets the transactions of `work` block this process while they wait for the lock. For the start, when there are no
-   * requests.
+   * Lets the transactions of `work` block this process while they wait for the lock. For migrations, because every
+   * request needs the migrated tables anyway.
    */
   blocking<Result>(work: () => Result): Result
 }
@@ -53,8 +56,8 @@ function checked(parameters: readonly SqliteValue[]): readonly SqliteValue[] {
 /**
  * Wraps `db`. All access to the database goes through the result. Everything is synchronous, so that a transaction
  * begins and ends within a tick and no other call on this connection runs in between. Statements are prepared once, at
- * their first use. Sets `busy_timeout` if it is 0. A transaction throws SQLITE_BUSY at once if another process has the
- * lock, because waiting here would block every request of the process. `patient` waits and retries instead.
+ * their first use. Sets `busy_timeout` if it is 0. Outside of `blocking`, a transaction throws SQLITE_BUSY at once if
+ * another process has the lock, because waiting here would block every request. `patient` waits and retries instead.
  */
 export function connect(db: SqliteDatabase): Connection {
   if (typeof (db as Partial<SqliteDatabase> | null | undefined)?.prepare !== 'function')
@@ -79,7 +82,7 @@ export function connect(db: SqliteDatabase): Connection {
   let isOpen = false
   let isBlocking = false
   const transaction = <Result>(work: () => Result): Result => {
-    // If BEGIN fails, there is nothing to roll back, except perhaps a transaction of the host.
+    // Does not roll back if BEGIN fails, because only a transaction of the host can be open then.
     try {
       db.exec(isBlocking ? 'BEGIN IMMEDIATE' : 'PRAGMA busy_timeout = 0; BEGIN IMMEDIATE')
     } catch (error) {
@@ -92,7 +95,7 @@ export function connect(db: SqliteDatabase): Connection {
       db.exec(`COMMIT; ${restore}`)
       return result
     } catch (error) {
-      // SQLite rolls back by itself on some errors and then refuses ROLLBACK. The first error is the relevant one.
+      // SQLite rolls back by itself on some errors and then refuses ROLLBACK. Ignores that second error.
       try {
         db.exec('ROLLBACK')
       } catch {}
@@ -146,8 +149,8 @@ const LONGEST_PAUSE_MS = 25
 const CODES = { SQLITE_BUSY: 5, SQLITE_READONLY: 8, SQLITE_FULL: 13 }
 
 /**
- * Finds the code of a temporary condition. `undefined` for any other error. Drivers add a reason in the higher bits or
- * at the end of the name.
+ * Finds the code of a temporary condition. `undefined` for any other error. Drivers add a reason in the higher bits of
+ * the number or at the end of the name.
  */
 export function codeOf(error: unknown): keyof typeof CODES | undefined {
   if (!(error instanceof Error)) return undefined
@@ -170,9 +173,9 @@ function thrown(error: unknown): unknown {
 }
 
 /**
- * Retries `work` for 1.5 seconds while another process has the lock. Does not block the event loop, as the wait of
- * SQLite itself would. Work that fails because of the lock has done nothing or was rolled back. Rejects with the
- * driver's error, or with an outage if the file cannot be written.
+ * Retries `work` for 1.5 seconds while another process has the lock. Unlike SQLite's own wait, this wait does not block
+ * the event loop. Work that fails because of the lock has done nothing or was rolled back. Rejects with the driver's
+ * error, or with an outage if the file cannot be written.
  */
 export async function patient<Answer>(work: () => Promise<Answer>): Promise<Answer> {
   // Starts before the first try, so that a migration that waited inside SQLite is not tried again.

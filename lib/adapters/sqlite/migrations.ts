@@ -70,7 +70,10 @@ function missingSteps(connection: Connection, component: string, steps: readonly
   return missingVersions(seen, steps)
 }
 
-/** Returns an outage or a `StartError` unchanged. Makes any other error a `StartError`: an operator must fix it. */
+/**
+ * Returns a `StartError` and the error of a temporary condition unchanged. Converts any other error to a `StartError`,
+ * because an operator must fix its cause.
+ */
 function explained(error: unknown, component: string): unknown {
   if (error instanceof StartError || codeOf(error) !== undefined) return error
   return invalidOptions(unusableMessage(component, error), error)

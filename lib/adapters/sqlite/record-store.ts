@@ -22,10 +22,10 @@ interface SqliteRecordsOptions {
   table: string
 }
 
-/** The maximum number of rows that a sweep removes in one statement, under the write lock. Requests run in between. */
+/** The maximum number of rows that one statement of a sweep removes. Requests run between two statements. */
 const SLICE = 500
 
-/** The index serves the sweep. `kind` and `user_id` serve operators. */
+/** The index is for the sweep. The columns `kind` and `user_id` are for operators. */
 const tablesOf = (table: string): readonly string[] => [
   `CREATE TABLE ${table} (
     part TEXT NOT NULL,

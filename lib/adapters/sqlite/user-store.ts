@@ -74,7 +74,7 @@ export function sqliteUserStore(
   const { prepare, pending } = connection
 
   const findBy = (column: 'id' | 'username', value: string): User | null => {
-    // A text that can't be stored belongs to no user, and must not reach a driver that would search for half of it.
+    // A text that can't be stored belongs to no user. A driver could cut it off at a NUL and find another user.
     if (!isStorable(value)) return null
     const [row] = connection.query(`SELECT * FROM "${table}" WHERE ${column} = ?`, value)
     return row === undefined ? null : userOf(row)

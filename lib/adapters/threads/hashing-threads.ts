@@ -19,7 +19,7 @@ interface Thread<Call> {
   rest: NodeJS.Timeout | undefined
 }
 
-/** The error of a call whose thread ended before it answered. The next call starts a new thread. */
+/** The error of a call whose thread ended before it answered. A later call runs in another thread. */
 export class HashingThreadError extends Error {
   readonly code = 'FST_AUTHORITY_HASHING_THREAD'
   override readonly name = 'HashingThreadError'
@@ -35,9 +35,9 @@ interface HashingThreads<Call> {
 }
 
 /**
- * A pool of at most `size` worker threads. A call that finds no idle thread begins one with `start`, or waits if all
+ * A pool of at most `size` worker threads. A call that finds no idle thread starts one with `start`, or waits if all
  * `size` threads exist. A thread ends after `restMs` milliseconds without work, so that a machine with many cores does
- * not keep the threads that a flood began. A working thread keeps the process alive, an idle thread does not.
+ * not keep the threads of a flood. A working thread keeps the process alive, an idle thread does not.
  */
 export function hashingThreads<Call>({
   start,
