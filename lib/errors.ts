@@ -178,7 +178,7 @@ export class OAuthError extends Error {
   }
 }
 
-/** `UserStore.create` and `update` throw this if another user has the username. */
+/** A method of the user store rejects with this error if another user has the username. */
 export class UsernameTakenError extends Error {
   readonly code = 'FST_AUTHORITY_USERNAME_TAKEN'
 
@@ -281,8 +281,8 @@ export type UpstreamFailure =
   | 'outage'
 
 /**
- * A sign-in at another provider failed. The message holds nothing that the provider or the browser sent. The cause, for
- * the log only, holds nothing of it but the issuer of an ID token.
+ * A sign-in at another provider failed. The message contains no text of the provider or browser. The cause, for the
+ * log, contains no such text but the issuer of an ID token.
  */
 export class UpstreamError extends Error {
   readonly reason: UpstreamFailure

@@ -109,7 +109,7 @@ const CLIENT_ID = /^[^\0\p{Cs}]{1,512}$/u
 
 /**
  * Checks the answers of the host's client store. A row that does not fit counts as an unknown client, because a wrong
- * value such as `firstParty: 0` or JSON text for an array could open more than its owner wanted.
+ * value such as `firstParty: 0` or JSON text for an array could give the client rights that the host did not intend.
  */
 export function hostClientStore(clients: ClientStore, { clock, read, onMisfit }: ClientStoreDeps): ClientStore {
   /** Monotonic time of the last report, by client id. */

@@ -45,7 +45,7 @@ interface Outage {
 /**
  * Wraps the state so that every call of a store settles within two seconds after `settled`. The grace period of a
  * replaced refresh token stands still while the server is out of reach. Otherwise a client that lost the answer to a
- * rotation would retry after the outage, when the grace period is over, and count as a thief.
+ * rotation would retry after the end of the grace period, and its retry would count as a replay.
  *
  * Only an error that `isOutage` accepts is an outage. An unreadable record, a lock or a fault in our code proves
  * nothing about the server.

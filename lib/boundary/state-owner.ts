@@ -54,10 +54,11 @@ const ON_PURPOSE =
 
 /**
  * Checks at the start whether `secret` opens the keys of authenticator apps. The first start stores a sealed text that
- * names the issuer. Every later start opens that text and seals it again under the first secret. Without this check,
- * the first user with a code would find the fault. Passkeys need no secret: with `seals: false` a start checks a text
- * that exists, and stores no first one. Checks nothing if the store lacks `keepSeal`.
- * @throws StartError if no secret opens the text, or if it names another issuer
+ * names the issuer. Every later start opens that text and seals it again under the first secret. Without this check, a
+ * wrong secret would show only when a user enters a code. Passkeys need no secret: with `seals: false`, a start checks
+ * a stored text, but stores no first text. Checks nothing if the store lacks `keepSeal`.
+ * @throws StartError if no secret opens the text, or if the text names another issuer
+ * @throws MisfitError if the store returns no text
  */
 export async function checkFactorSeal(
   store: Pick<FactorStore, 'keepSeal'>,

@@ -24,8 +24,8 @@ export function mayUse({ grantTypes }: Pick<Client, 'grantTypes'>, grantType: Gr
 }
 
 /**
- * True if the client is the host's own, which is the default. A third-party client asks the user for consent. `null`: a
- * caller without a client, which counts as first-party.
+ * True if the client is the host's own, which is the default. For a third-party client, the service asks the user for
+ * consent. `null`: a caller without a client, which counts as first-party.
  */
 export function isFirstParty(client: Pick<Client, 'firstParty'> | null): boolean {
   return client?.firstParty !== false

@@ -35,16 +35,17 @@ const REFRESH_COOLDOWN_MS = 5000
 /** The wait after a failed read. Until it is over, `refresh` rejects with that failure. */
 const RETRY_MS = 1000
 /**
- * The delay after start before keys of the other algorithms are made. The first requests are through by then, and a
- * short-lived process never needs these keys.
+ * The delay after start before keys of the other algorithms are made, so that this work does not delay the first
+ * requests, and a short-lived process does not do it.
  */
 const OTHER_ALGORITHMS_AFTER_MS = 1000
 
 /**
- * Makes, announces, uses and retires keys. A key is written once and never changed, so that all instances derive the
- * same view from the same list. Instances that make the next key at the same time agree on one through `addIfAbsent`.
- * Algorithms do not wait for each other, because an RSA key may take seconds and an elliptic one a millisecond: the key
- * of the first algorithm is made by `begin`, the others a second later or when `ready` asks for them.
+ * Makes, announces, uses and retires keys. The only change of a stored key is the loss of its private half, so all
+ * instances derive the same view from the same list. Instances that make the next key at the same time agree on one
+ * through `addIfAbsent`. Algorithms do not wait for each other, because an RSA key may take seconds and an elliptic one
+ * a millisecond: `begin` makes the key of the first algorithm. The others are made a second later, or when `ready`
+ * asks.
  */
 export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps): KeyRing {
   const { algs } = options

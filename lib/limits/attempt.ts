@@ -25,7 +25,8 @@ export interface AttemptDeps {
 
 /**
  * For secrets that can be guessed. Counts the attempt before the work. After a success, gives the attempt back under
- * the limits that count only failures. After an outage or an overload of this service, gives it back under all limits.
+ * the limits that count only failures. After an outage or an overload (`isNobodysFault`), gives it back under all
+ * limits.
  *
  * A caller over a limit never runs the work, however many calls run at once, and gets the error of `refuse`.
  */

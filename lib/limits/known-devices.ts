@@ -26,7 +26,7 @@ export interface DeviceAccount {
  * the password is still the one of that sign-in, because a browser that knows a former password gets no privilege.
  *
  * Nothing is stored. The MACs of an account are bound to the device id and the account, so nobody can make or move one
- * without `key`. The first MAC covers the account only, so that a forged token costs no store read.
+ * without `key`. The first MAC does not cover the password, so that a forged token is refused without a store read.
  */
 export function verifyDevice(
   key: Uint8Array,

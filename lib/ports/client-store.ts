@@ -138,8 +138,8 @@ export interface ClientStore {
 }
 
 /**
- * A client that is not in the host's list or store and describes itself by metadata. The service always asks the user
- * for consent.
+ * A client that is not in the host's list or store and describes itself by metadata. It is always a third-party client,
+ * so the service asks the user for consent.
  */
 export interface UnknownClient extends Client {
   firstParty: false

@@ -9,9 +9,12 @@ export interface TotpFactor {
   sealedSecret: string
   /** The time step of the newest accepted code. Codes of this step and of earlier ones are refused. RFC 6238 §5.2 */
   lastStep: number
-  /** Wrong codes since the last right one, both from browsers that are not known (see `knownFailures`). */
+  /** Wrong codes from unknown browsers since the last right code from an unknown browser. See `knownFailures`. */
   failures: number
-  /** Wrong codes since the last right one, both from known browsers: the user gave the second factor there before. */
+  /**
+   * Wrong codes from known browsers since the last right code from a known browser. A browser is known if the user gave
+   * the second factor there before.
+   */
   knownFailures: number
   /** After too many `failures` the app works only in known browsers, until the user removes it and adds it again. */
   disabled: boolean
@@ -104,7 +107,7 @@ export interface FactorAddition<Factor extends TotpFactor | PasskeyFactor> {
 /**
  * `codesStored`: the recovery codes of this call are the valid ones. `duplicate`: the user has a factor of this id, or
  * this credential. `not_first`: the user has a factor, and the addition was `onlyIfFirst`. `full`: the user has `limit`
- * factors of this kind. The first of these that holds is returned, and nothing is written.
+ * factors of this kind. Only `added` writes. Of the other outcomes, the first that applies is returned.
  */
 export type AddedFactor =
   | { outcome: 'added'; codesStored: boolean }
@@ -151,8 +154,9 @@ export interface PasskeyUse {
 }
 
 /**
- * `regressed`: the counter did not grow, and the stored one is not 0. A passkey that may be copied (`backupEligible`)
- * is accepted nevertheless, because copies can count separately. Any other is refused as a possible copy.
+ * `regressed`: the counter did not grow, and the stored counter is not 0. A passkey that may be copied
+ * (`backupEligible`) is accepted nevertheless, because copies can count separately. Any other passkey is refused as a
+ * possible copy.
  */
 export type UsedPasskey =
   | { outcome: 'used'; regressed: boolean }
@@ -188,11 +192,13 @@ export interface FactorStore {
   claimHandle(userId: string, candidate: string): Promise<string>
 
   /**
-   * Adds an authenticator app. In the same step adds the recovery codes, if the user has none and sign-ins now take a
-   * second step because of this app, an earlier one, or `twoStepChosen`.
+   * Adds an authenticator app. If the user has no recovery codes, adds `recoveryDigests` in the same step.
    */
   addTotp(addition: FactorAddition<TotpFactor>): Promise<AddedFactor>
-  /** Adds a passkey, with recovery codes under the same conditions as `addTotp`. */
+  /**
+   * Adds a passkey. In the same step adds `recoveryDigests` if the user has no recovery codes, and then has an app or
+   * `twoStepChosen`.
+   */
   addPasskey(addition: FactorAddition<PasskeyFactor>): Promise<AddedFactor>
 
   /**
@@ -222,10 +228,9 @@ export interface FactorStore {
   setTwoStep(change: TwoStepChange): Promise<'changed' | 'unchanged' | 'refused'>
   /**
    * Records a code that is wrong for each authenticator app of the user. Without `isKnown` it adds to the `failures` of
-   * each enabled app, and disables an app that reaches `max`. `disabled`: this call has disabled one. `unknown`: the
-   * user has no enabled app. With `isKnown` it adds to the `knownFailures` of every app. If one reaches `max`, all
-   * start at 0 again and the epoch changes, so that no browser is known any more: `forgotten`. `unknown`: the user has
-   * no app.
+   * each enabled app, and disables an app that reaches `max`. `disabled`: this call has disabled an app. `unknown`: the
+   * user has no enabled app. With `isKnown` it adds to the `knownFailures` of every app. `forgotten`: an app reached
+   * `max`, so all `knownFailures` are 0, and a new epoch makes every browser unknown. `unknown`: the user has no app.
    */
   countFailure(failure: {
     userId: string
@@ -250,15 +255,14 @@ export interface FactorStore {
   forgetDevices(userId: string): Promise<number>
   /**
    * Removes every factor and recovery code, and ends `twoStepChosen`. Resolves to the former number of factors. The
-   * handle stays, and the epoch changes.
+   * handle stays. The epoch changes, unless nothing was stored for the user.
    */
   removeFactorsOfUser(userId: string): Promise<number>
 
   /**
    * Keeps one sealed text for the whole store, so that a start can find out whether `secret` opens the stored secrets.
-   * Writes `next` if `former` is stored (`null`: nothing is), and resolves to the text stored then. If nothing is
-   * stored and `former` is a text, writes nothing and resolves to `next`. Without this method, a wrong `secret` shows
-   * only when a user enters a code.
+   * Writes `next` if the stored text is `former` (`null`: none). Resolves to the text stored afterwards, or to `next`
+   * if there is none. Without this method, a wrong `secret` shows only when a user enters a code.
    */
   keepSeal?(next: string, former: string | null): Promise<string>
 

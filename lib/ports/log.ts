@@ -108,7 +108,7 @@ const TELL_EVERY_MS = 60_000
 /** The maximum number of causes per code within `TELL_EVERY_MS`, because strangers can invent causes. */
 const MOST_CAUSES = 20
 
-/** Writes each cause at most once a minute, so that strangers can't fill the log. Never throws. */
+/** Writes each cause at most once a minute, and at most `MOST_CAUSES` causes, so that strangers can't fill the log. */
 export function onceAMinute<Level extends 'info' | 'warn'>(
   level: Level,
   { clock, log }: { clock: Pick<Clock, 'monotonic'>; log: Log<Level> }

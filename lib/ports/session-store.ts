@@ -24,7 +24,7 @@ export interface BrowserSession {
   /** The end without further use, moved by every use. The session ends at the earlier of both. */
   idleExpiresAt: number
   userAgent: string | null
-  /** The clients that took part, in the order of their first use. They are notified when the session ends. */
+  /** The clients that took part, in the order of their first use. The end of the session is reported to them. */
   clientIds: string[]
 }
 

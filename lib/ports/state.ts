@@ -29,9 +29,9 @@ export interface State {
   /** The migrations that `prepare` would make, one text each. Changes nothing. */
   pending?(): Promise<string[]>
   /**
-   * Claims the state for an issuer. The first issuer that calls this becomes the owner, for good. Takes a digest of the
-   * issuer and resolves to the digest of the owner. Atomic: of any number of issuers that call at once, one becomes the
-   * owner. Called before any other method except `prepare`.
+   * Claims the state for a service. The first service that calls this becomes the owner, for good. `issuer`: a digest
+   * of the issuer and prefix of the service. Resolves to the digest of the owner. Atomic: of any number of services
+   * that call at once, one becomes the owner. Called before any other method except `prepare`.
    */
   claimFor?(issuer: string): Promise<string>
   /** Writes a record that nobody reads. Rejects if writes fail now, even if reads still work. */
@@ -84,7 +84,7 @@ export interface AssertionStore {
   /**
    * Claims the assertion for the first caller: of parallel calls with one digest, one is `fresh` and all others are
    * `replayed`, across all instances. The store keeps only `digest` (43 characters of base64url) until `expiresAt`
-   * (whole milliseconds since the epoch). Later calls do not occur, because the assertion has expired then.
+   * (whole milliseconds since the epoch). It may forget the digest then, because the assertion has expired.
    */
   claim(digest: string, expiresAt: number): Promise<'fresh' | 'replayed'>
 }
@@ -152,7 +152,7 @@ export interface KeyStore {
 export type MessageTokenPurpose = 'password_reset' | 'verify_email' | 'email_change' | 'invitation'
 
 /**
- * Purposes of one-time tokens: those of messages, and these. Some are only marks that nobody holds as a token.
+ * Purposes of one-time tokens: those of messages, and these. Some are only marks, and nobody holds such a token.
  * `password_change`: the new hash of a password change that has not yet ended the user's other sign-ins.
  * `kept_session`: the sign-in that stayed when the password was changed. `contested_sign_up`: the password of an
  * unconfirmed account that another person wanted to sign up for. `enrolment`: the link that the host hands to a user
@@ -223,10 +223,10 @@ export interface OneTimeTokenStore {
   /** Ends all tokens of the user for this purpose. */
   discard(purpose: OneTimeTokenPurpose, userId: string): Promise<void>
   /**
-   * Uses up the owner's code, or counts a failure, in one step: of parallel guesses at most five wrong ones are
-   * compared, and of parallel right ones one is `redeemed`. The count survives a `put` that replaces the code. It ends
-   * when a code is redeemed or discarded, or when the code expires that the first wrong guess was for. Without this
-   * method there is no sign-in by email, and messages that confirm an address have no code.
+   * Uses up the owner's code, or counts a failure, in one step. Of parallel guesses, at most five wrong guesses are
+   * compared, and one right guess is `redeemed`. The count survives a `put` that replaces the code. It starts again
+   * when a code is redeemed or discarded, and at the end of the code for which the first wrong guess was made. Without
+   * this method there is no sign-in by email, and messages that confirm an address have no code.
    */
   redeemCode?(guess: CodeGuess): Promise<CodeOutcome>
 }

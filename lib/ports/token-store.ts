@@ -25,17 +25,19 @@ export interface RefreshTokenFamily {
   /** The end without further use, moved by every use. The family ends at the earlier of both. */
   idleExpiresAt: number
   userAgent: string | null
-  /** The browser session in which the family began. `null` if it did not begin with an authorization code. */
+  /** The browser session in which the family began. `null`: the family does not depend on a browser session. */
   sessionSid: string | null
-  /** True if the family outlives that session, because `offline_access` was granted. Always true without a session. */
+  /**
+   * True if the family has a refresh token, and outlives its browser session. `false`: it ends with its access token.
+   */
   offline: boolean
   /** Further facts of the request besides the scope, as JSON (`AuthorizationDetails`). `null` if there are none. */
   authorization: string | null
 }
 
 /**
- * A family that is still an authorization code. It has no tokens, so nobody can find or use it, but everything that
- * revokes a family revokes it. An expired code counts as missing.
+ * A family that is still an authorization code. It has no tokens, so no method finds or uses it as a family. Every
+ * method that revokes families also revokes codes. An expired code counts as missing.
  */
 export interface NewAuthorizationCode {
   sid: string
@@ -63,7 +65,7 @@ export interface CodeRedemption {
   tokenDigest: string
   expiresAt: number
   idleExpiresAt: number
-  /** Both ends of a family that is not `offline`. Nothing refreshes it, so it ends with its only access token. */
+  /** Both ends of a family that is not `offline`. Nothing refreshes such a family, so it ends with its access token. */
   onlineExpiresAt: number
   userAgent: string | null
   /** The key that the refresh tokens are bound to: it becomes a part of `authorization`. Absent: none. */
@@ -129,7 +131,7 @@ export interface ReplacedToken {
 }
 
 /**
- * The arguments to undo the rotation of one call, because no client will receive the successor that this call returned.
+ * The arguments of `undoRotation` for one call. For use if no client will receive the successor that the call returned.
  */
 export interface RotationUndo {
   sid: string
@@ -178,9 +180,9 @@ export interface TokenStore {
    */
   createCode(code: NewAuthorizationCode, use?: SessionUse): Promise<boolean>
   /**
-   * Turns a code into a family. One of any number of parallel calls with one code is `redeemed`; the code is
-   * remembered for as long as the family lives. A wrong secret revokes the code too: only a holder of the code knows
-   * the preimage of its `sid`.
+   * Turns a code into a family. Of any number of parallel calls with one code, one is `redeemed`. The code is
+   * remembered for as long as the family lives. A wrong secret revokes the code too, because only a holder of the code
+   * knows the preimage of its `sid`.
    */
   redeemCode(redemption: CodeRedemption): Promise<RedeemOutcome>
   /** The family if it is alive at `now`. */

@@ -133,8 +133,8 @@ export function isTraced(name: TraceName): boolean {
 
 /**
  * Runs the work, and publishes its start and end on the tracing channel. Without subscribers it only runs the work.
- * Subscribers get no result and only the name of an error, because a result of a store may contain a hash and an error
- * may contain a command.
+ * Subscribers get no result and only the name of an error, because a result of a store may contain a hash, and an error
+ * may contain a database command with its values.
  */
 export async function traced<Name extends TraceName, Answer>(
   name: Name,

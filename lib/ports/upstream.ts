@@ -149,8 +149,9 @@ export interface Connection {
   /** `brand`: the built-in logo, by its name. */
   button: { brand: string | null; label: string | null; logoUrl: string | null }
   /**
-   * True if the connection is on: at the start and at the callback of each sign-in, and wherever else a rule depends on
-   * it. A hook that throws or returns anything but `true` turns it off. A result is cached for a second.
+   * True if the connection is on. Call it at the start and at the callback of each sign-in, and wherever else a rule
+   * depends on the connection. A hook that throws or returns anything but `true` turns the connection off. A result is
+   * cached for a second.
    */
   enabled(): Promise<boolean>
   /** `enabled` for a page: waits at most half a second for the hook, then uses its last answer, or `false`. */

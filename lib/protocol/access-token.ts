@@ -172,7 +172,7 @@ export function checkAccessTokenClaims(payload: unknown, policy: AccessTokenPoli
   return deepFreeze(payload) as unknown as AccessTokenClaims
 }
 
-/** The RFC 7638 thumbprint of a public JWK. A key without a `kid` gets it as `kid`. */
+/** The RFC 7638 thumbprint of a public JWK. A key without a `kid` gets its thumbprint as `kid`. */
 export function thumbprint(jwk: Record<string, unknown>): string {
   const members =
     jwk.kty === 'EC' ? ['crv', 'kty', 'x', 'y'] : jwk.kty === 'OKP' ? ['crv', 'kty', 'x'] : ['e', 'kty', 'n']

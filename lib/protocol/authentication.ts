@@ -36,7 +36,7 @@ export interface AuthenticationProof {
   exempt?: true
 }
 
-/** The level and methods of a sign-in, as tokens state them. A refresh token family keeps them for life. */
+/** The level and methods of a sign-in, as tokens state them. They never change within a refresh token family. */
 export interface AuthenticationContext {
   /** `null`: the methods are unknown. */
   acr: string | null
@@ -149,8 +149,8 @@ export function contextOf(
 }
 
 /**
- * The time since which all proofs of the sign-in have been given here: that of the oldest proof. A connection counts
- * from the return to this service, no matter when the provider last asked the person.
+ * The time of the oldest proof of the sign-in. A proof by a connection counts from the return to this service, no
+ * matter when the provider last asked the person.
  */
 export function provedSince({ methods, authenticatedAt }: Authenticated): number {
   return Math.min(
@@ -160,9 +160,9 @@ export function provedSince({ methods, authenticatedAt }: Authenticated): number
 }
 
 /**
- * The context of a session with the time since which all of its proofs are fresh. This context decides on actions for
- * which a stolen session must not be enough. A sign-in at a provider that can authenticate the person again is fresh
- * only if the provider was asked to.
+ * The context of a session, with the time from which all of its proofs count as fresh. This context decides on actions
+ * for which a stolen session must not be enough. If a provider can authenticate the person again, a sign-in there is
+ * fresh only if the provider was asked for that.
  */
 export function freshContextOf(signIn: Authenticated): AuthenticationContext {
   const since = Math.min(provedSince(signIn), ...signIn.methods.flatMap(({ freshFrom }) => freshFrom ?? []))
@@ -190,7 +190,7 @@ export const withCode = (session: Authenticated, at: number): Authenticated => (
   methods: [...session.methods, { method: 'otp', at }]
 })
 
-/** A proof younger than this comes from the sign-in page. Sending the user there again would return the same proof. */
+/** The age below which a proof counts as just given, so that the user need not see the sign-in page again. */
 const JUST_NOW_MS = 60_000
 
 export const wasProvedJustNow = ({ methods }: Pick<Authenticated, 'methods'>, now: number): boolean =>
@@ -223,7 +223,7 @@ const MAX_AMR_VALUES = 10
 /**
  * Reads the methods that the host's own code verified, in the words of RFC 8176. `pwd` counts as a password that was
  * checked here. `mfa` (two factors of different kinds) is trusted without a check. No other word raises the level.
- * @throws TypeError for more than ten values, or a value that is not visible ASCII of at most 64 characters
+ * @throws TypeError for no array, more than ten values, or a value that is not visible ASCII of at most 64 characters
  */
 export function hostProof(amr: readonly string[], at: number): AuthenticationProof {
   if (!areWords(amr) || amr.length > MAX_AMR_VALUES || !amr.every((value) => AMR_VALUE.test(value)))

@@ -8,15 +8,17 @@ export type ResponseMode = 'query' | 'fragment' | 'form_post'
 export type Prompt = 'none' | 'login' | 'consent' | 'select_account' | 'create'
 
 /**
- * The parameters of an authorization request as they were sent: each a non-empty string, sent once. Several values of
- * `resource` are one string (`joinResources`). Unknown parameters are left out.
+ * The known parameters of an authorization request, each a non-empty string. A parameter may still be too long or
+ * repeated until `checkParams` has refused that. Several values of `resource` are one string (`joinResources`).
  */
 export type AuthorizationParams = { [Name in AuthorizationParamName]?: string } & {
   /** Set for a request that the client pushed. No parameter has this name. @see RFC 9126 */
   pushed?: Pushed
 }
 
-/** A pushed request: the `request_uri` that stands for it, its id, and when it was pushed, in milliseconds. */
+/**
+ * A pushed request: its `request_uri`, its id, and the time at which it was pushed, in milliseconds since the epoch.
+ */
 export interface Pushed {
   uri: string
   id: string
@@ -51,7 +53,7 @@ type AuthorizationParamName =
   | 'resource'
   | 'audience'
 
-/** Limits in bytes. No RFC sets any. Real requests fit, and the whole request fits into a URL. */
+/** The limit of each parameter in bytes of UTF-8. No RFC sets such limits. Requests of real clients stay below them. */
 const LIMITS: Readonly<Record<AuthorizationParamName, number>> = {
   client_id: CLIENT_PARAMS.client_id,
   redirect_uri: 2048,
@@ -82,34 +84,32 @@ const LIMITS: Readonly<Record<AuthorizationParamName, number>> = {
 }
 /** The maximum length of a request in a URL, because Node.js limits request line and headers to 16 kB together. */
 export const MAX_SERIALIZED = 8192
-/** Marks a parameter that was sent more than once. No client sends this text. */
+/** Replaces the value of a parameter that was sent more than once. `checkParams` refuses this value. */
 const REPEATED = '\u0000repeated'
-/** Without valid values of these, an error is shown to the user, because it can't be sent to the client. */
+/** If one of these parameters is not valid, the user sees the error, because it can't be sent to the client. */
 const DECIDE_WHO_IS_ANSWERED: readonly string[] = ['client_id', 'redirect_uri']
 export const RESPONSE_MODES: readonly ResponseMode[] = ['query', 'fragment', 'form_post']
 
 /**
- * Reads an authorization request from the query or the form. An empty parameter counts as not sent; an unknown one is
- * ignored.
+ * Reads an authorization request from the query or the form. Ignores empty and unknown parameters. Reads `state` and
+ * `response_mode` from the request object if the query or form lacks them.
  *
- * Checks only the sizes of `client_id` and `redirect_uri`, so that these can be checked first. Truncates any other
- * overlong parameter, but keeps it above its limit, and marks one that was sent twice. `checkParams` refuses both
- * later, on any page that carries the request. Values of `resource` are joined instead. `state` stays whole, because it
- * is returned unchanged. Refuses at once a `state` that can't be returned (sent twice, or longer than
- * `MAX_SERIALIZED`), and a `client_id` or `redirect_uri` that was sent twice. Reads `state` and `response_mode` from
- * the request object if the query lacks them.
+ * Refuses at once a `client_id` or `redirect_uri` that is too long or repeated, and a `state` that can't be returned:
+ * repeated, or longer than `MAX_SERIALIZED`. `checkParams` refuses any other parameter that is too long or repeated,
+ * after the client is known. Until then, a too long value is shortened, but stays above its limit. A repeated one is
+ * replaced by `REPEATED`. Exceptions: `state` is never shortened, and several values of `resource` are joined.
  * @throws OAuthError `invalid_request` naming the parameter
  * @see RFC 6749 §3.1
  */
 export function readAuthorizationParams(raw: unknown): AuthorizationParams {
   const params: AuthorizationParams = readParams(raw, LIMITS, {
     onTooLong(name, value) {
-      // A state of that length can't be returned in a URL.
+      // A `state` longer than `MAX_SERIALIZED` can't be returned in a URL.
       if (DECIDE_WHO_IS_ANSWERED.includes(name) || (name === 'state' && value.length > MAX_SERIALIZED))
         throw tooLong(name)
       return name === 'state' ? value : value.slice(0, LIMITS[name] + 1)
     },
-    // With two states, neither can be returned, so the request is refused at once.
+    // `undefined` refuses the request at once. Of two `state` values, neither could be returned.
     onRepeated: (name, values) =>
       name === 'resource'
         ? joinResources(values)
@@ -164,8 +164,8 @@ function tooLong(name: string): OAuthError {
 }
 
 /**
- * The response mode for this request, also for its errors. If `response_mode` is missing or invalid, it is the default
- * of the response type: the fragment for types with a token, because their clients look for the refusal there.
+ * The response mode for this request and for its errors. If `response_mode` is missing or invalid, the response type
+ * has a default: the fragment for types with a token or ID token, because their clients look for errors there.
  * @see OAuth 2.0 Multiple Response Type Encoding Practices §2.1, §5
  */
 export function responseModeOf(params: AuthorizationParams): ResponseMode {
@@ -192,8 +192,7 @@ export function satisfied(params: AuthorizationParams, step: 'login' | 'consent'
 }
 
 /**
- * True if the client asks for the sign-up page: by `prompt=create`, or by Auth0's `screen_hint=signup`. The hint alone
- * does not make a signed-in user see a page.
+ * True if the client asks for the sign-up page: by `prompt=create`, or by Auth0's `screen_hint=signup`.
  * @see Initiating User Registration via OpenID Connect 1.0 §4
  */
 export function wantsSignUp({ prompt, screen_hint: hint }: AuthorizationParams): boolean {
@@ -212,9 +211,9 @@ interface RequestObject {
 }
 
 /**
- * Reads only `state` and `response_mode` from an unsigned request object. Request objects are not supported, and the
- * client must receive that refusal. If it put these two only into the object, it could not match a response without
- * them. They are as trustworthy as the query that contained the object. `{}` for a malformed or signed object.
+ * Reads only `state` and `response_mode` from an unsigned request object. Request objects are not supported. A client
+ * that sent both only in the object needs them to receive that error. The two values are as trustworthy as the query
+ * that contained the object. `{}` for a malformed or signed object.
  * @see OpenID Connect Core 1.0 §6.1, RFC 7519 §6
  */
 export function readRequestObject(request: string): RequestObject {

@@ -71,7 +71,10 @@ export function parseAuthorizationRequest(params: AuthorizationParams): Authoriz
 /** A check either refuses the request or returns its parsed parameters. */
 type Check = (params: AuthorizationParams) => Partial<AuthorizationRequest>
 
-/** The order matters: a request object could contain the other parameters, so it is refused before a missing one. */
+/**
+ * The checks in their order. Request objects are refused first, because an object could contain a parameter that a
+ * later check would report as missing.
+ */
 const CHECKS: readonly Check[] = [
   noRequestObject,
   noRequestUri,
@@ -179,7 +182,7 @@ const CODE_VERIFIER = /^[A-Za-z0-9\-._~]{43,128}$/
 const CODE_CHALLENGE = /^[A-Za-z0-9_-]{43}$/
 
 /**
- * True for a well-formed challenge of S256, the only method.
+ * True for a well-formed challenge of S256, the only supported method.
  * @see RFC 7636 §4.2
  */
 export function isCodeChallenge(codeChallenge: string): boolean {
@@ -199,8 +202,8 @@ export function verifyCodeChallenge(verifier: string | undefined, challenge: str
 }
 
 /**
- * The facts of an authorization or token request that the code and its refresh token family keep for the token
- * endpoint, ID tokens and userinfo. Kept as JSON in `RefreshTokenFamily.authorization`.
+ * Facts of an authorization or token request that the token endpoint, ID tokens and userinfo need later. The
+ * authorization code and its refresh token family keep them as JSON in `RefreshTokenFamily.authorization`.
  */
 export interface AuthorizationDetails {
   /** Absent for a grant without a redirect. */
@@ -217,7 +220,7 @@ export interface AuthorizationDetails {
   jkt?: string
   /** @see OpenID Connect Core 1.0 §5.5 */
   claims?: ClaimsRequest
-  /** The APIs that were named, by the `aud` of their tokens. @see RFC 8707 §2.1 */
+  /** The `aud` of each API that the request named. @see RFC 8707 §2.1 */
   resources?: readonly string[]
   /** `false`: the grant gives no ID tokens. */
   idToken?: false
@@ -238,8 +241,8 @@ export type AuthorizationResponse =
   | { kind: 'form'; action: string; params: Record<string, string> }
 
 /**
- * Builds a response to this registered redirect URI. The URI's own query stays unchanged, byte for byte, and each value
- * is decoded to the same text by the client. `location` is ASCII without line breaks. An `undefined` parameter is left
+ * Builds a response to this registered redirect URI. The query of the URI stays unchanged, byte for byte. The client
+ * decodes each parameter to the same text. `location` is ASCII without line breaks. An `undefined` parameter is left
  * out.
  * @throws OAuthError `server_error` for a URI that could not be registered
  * @see RFC 6749 §3.1.2, §4.1.2, OAuth 2.0 Multiple Response Type Encoding Practices §2.1, OAuth 2.0 Form Post Response
@@ -260,7 +263,7 @@ export function authorizationResponse(
     const sent = Object.entries(params).filter((entry): entry is [string, string] => entry[1] !== undefined)
     return { kind: 'form', action: redirectUri, params: Object.fromEntries(sent) }
   }
-  // Every decoder reads %20 as a space, but only form decoders read + as one.
+  // Every decoder reads %20 as a space, but only form decoders read + as a space.
   const encoded = serializeParams(params).replaceAll('+', '%20')
   if (encoded === '') return { kind: 'redirect', location: redirectUri }
   return {

@@ -57,8 +57,8 @@ export const STORABLE = /^[^\0\p{Cs}]*$/u
 export const isStorable = (text: string): boolean => STORABLE.test(text)
 
 /**
- * A character that is not visible or turns the writing direction: controls, marks, fillers and line separators.
- * Excludes the two variation selectors that choose between text and emoji style.
+ * A character that is not visible or changes the writing direction: control and format characters, lone surrogates,
+ * line and paragraph separators, and blank fillers. Excludes the two variation selectors for text and emoji style.
  */
 export const UNSEEN = /(?![\ufe0e\ufe0f])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u
 

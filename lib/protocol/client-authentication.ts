@@ -4,7 +4,7 @@ import { MAX_JTI_BYTES } from './bounds.ts'
 import { isObject } from './json.ts'
 import { isJwsAlg, isSignedBy, type JwsAlg, parseJws, publicKeyOf, type UnverifiedJws } from './jws.ts'
 
-/** The ways in which a client proves itself. @see OpenID Connect Core 1.0 §9 */
+/** The methods of client authentication. @see OpenID Connect Core 1.0 §9 */
 export const AUTH_METHODS = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const
 export type AuthMethod = (typeof AUTH_METHODS)[number]
 
@@ -18,7 +18,7 @@ type ClientCredentials =
   | { method: 'private_key_jwt'; clientId: string | undefined; assertion: string }
   | { method: 'none'; clientId: string }
 
-/** The parameters by which a client proves itself, each with its limit in bytes of UTF-8. */
+/** The parameters of client authentication, each with its limit in bytes of UTF-8. */
 export const CLIENT_PARAMS = {
   client_id: 1536,
   client_secret: 1024,
@@ -39,11 +39,11 @@ interface BasicCredentials extends IdAndSecret {
 const MAX_BASIC_LENGTH = 4096
 /** The only accepted value of `client_assertion_type`. */
 export const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
-/** How far ahead `exp` may be. */
+/** How far ahead `exp` may be by the client's clock. */
 const LONGEST_LIFE_SECONDS = 300
 /** How far the client's clock may be ahead. */
 const SKEW_SECONDS = 30
-/** How far the clock of the service may be set back without making a used assertion new again. */
+/** How long the use of an assertion is remembered after its `exp`, because the clock may be set back. */
 const SET_BACK_MS = 10 * 60_000
 /** The accepted values of `typ`, so that a JWT of another kind does not pass for an assertion. @see RFC 8725 §3.11 */
 const TYPES = ['jwt', 'client-authentication+jwt']

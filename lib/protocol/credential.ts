@@ -8,9 +8,9 @@ import { crc32 } from 'node:zlib'
  * user's partition) finds the record, and the secret (256 bits) proves the right to it. The server stores a digest of
  * each, and neither the id nor the secret.
  *
- * The id of a refresh token stands in every token of one family and nowhere else. So a caller who presents a known id
- * with a secret that is not the current one holds, or held, a real token of the family. This tells a replay from a
- * guess without keeping old digests.
+ * All refresh tokens of one family, and the authorization code that began it, contain the same id. No other text
+ * contains it. So a caller who presents a known id with a wrong secret holds, or held, one of these credentials. So
+ * the store can tell a replay from a guess without the digests of all former tokens.
  */
 export interface Credential {
   id: string
@@ -24,7 +24,7 @@ export interface Credential {
 /** An id has the 16 characters of a partition and 128 bits in 22 more. */
 const FORMAT = /^([A-Za-z0-9_-]{37}[AQgw])\.([A-Za-z0-9_-]{42}[AEIMQUYcgkosw048])$/
 
-/** `null` if this service can't have made it: wrong length or characters, or a non-canonical spelling of the bytes. */
+/** `null` if this service can't have made the value: wrong length or characters, or not canonical base64url. */
 export function parseCredential(value: string): Credential | null {
   const match = FORMAT.exec(value)
   if (match === null) return null
@@ -57,12 +57,12 @@ interface MintedOneTimeToken {
   digest: string
 }
 
-/** The length of a partition and of a value of `Random.secret` (32 bytes in base64url). */
+/** The length of a partition plus a value of `Random.secret` (32 bytes in base64url). */
 const SECRET_LENGTH = PARTITION_LENGTH + 43
 const BINDING_LENGTH = 16
 /**
- * A token with up to three bindings, or one with two bindings and a carried text. The longest such text is an address
- * of 254 characters and a session id, in base64url.
+ * A token with up to three bindings, or with two bindings and a carried text. The longest carried text is an email
+ * address of 254 characters with a session id, in base64url.
  */
 const ONE_TIME_FORMAT = /^[A-Za-z0-9_-]{59}(?:[A-Za-z0-9_-]{16}){0,3}$|^[A-Za-z0-9_-]{91}[A-Za-z0-9_-]{2,512}$/
 const CARRIED_FROM = SECRET_LENGTH + 2 * BINDING_LENGTH

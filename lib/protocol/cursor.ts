@@ -4,8 +4,8 @@ const MAX_LENGTH = 2000
 
 /**
  * Writes and reads the `next` of a page of a list, which the request for the following page sends as `after`. The text
- * needs no signature, because a store binds its parts as values. `placeOf` returns `null` if the values are not a
- * place.
+ * needs no signature, because a store uses its parts only as values in a comparison. `placeOf` returns `null` if the
+ * values are not a place.
  */
 export function cursorOf<Place>(valuesOf: (place: Place) => unknown[], placeOf: (values: unknown[]) => Place | null) {
   const write = (place: Place): string => Buffer.from(JSON.stringify(valuesOf(place))).toString('base64url')

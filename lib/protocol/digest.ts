@@ -5,7 +5,7 @@ export function digest(credential: string): string {
   return hash('sha256', credential, 'base64url')
 }
 
-/** Compares two secrets in a time that reveals neither their content nor their length. */
+/** Compares two secrets by their digests, so that the time does not reveal how much of a guess is right. */
 export function equalSecrets(left: string, right: string): boolean {
   return timingSafeEqual(Buffer.from(digest(left)), Buffer.from(digest(right)))
 }

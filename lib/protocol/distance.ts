@@ -67,7 +67,7 @@ const PARSED = RANGES.map(
 )
 
 /**
- * Prefixes of IPv6 that have an IPv4 address in their last 32 bits: mapped, compatible and NAT64 (RFC 6052, RFC 8215).
+ * Prefixes of IPv6 addresses whose last 32 bits are an IPv4 address: mapped, compatible and NAT64 (RFC 6052, RFC 8215).
  */
 const EMBEDDING = ['::', '::ffff:0:0', '64:ff9b::', '64:ff9b:1::'].map((prefix) => wordsOf(prefix) ?? [])
 

@@ -7,7 +7,7 @@ import { thumbprint } from './access-token.ts'
 import { invalidToken, type SentToken } from './bearer.ts'
 import { hasPrivateMembers, isJwsAlg, isSignedBy, JWS_ALGS, parseJws, type PublicKey, publicKeyOf } from './jws.ts'
 
-/** The algorithms of proofs, as metadata and challenges name them. */
+/** The signature algorithms that metadata and challenges list for proofs. */
 export const DPOP_ALGS: readonly string[] = JWS_ALGS
 
 const MAX_PROOF_LENGTH = 4096
@@ -21,15 +21,15 @@ interface ProvenRequest {
   method: string
   /** The URL from the configuration, never from the header `Host`. */
   url: string
-  /** The access token that the request sends. `null` at an endpoint that takes none. */
+  /** The access token that the request sends. `null` at an endpoint that takes no access token. */
   accessToken: string | null
   /** Milliseconds since the epoch. */
   now: number
 }
 
 /**
- * A valid proof. Its use is not recorded yet: the caller must refuse a `replayKey` that was used before, and remember
- * it until `replayUntil`.
+ * A valid proof. Its use is not recorded yet. The caller must refuse the proof if its `replayKey` was used before, and
+ * must remember the `replayKey` until `replayUntil`.
  */
 export interface Proof {
   /** The thumbprint of the key. @see RFC 7638 */
@@ -46,18 +46,17 @@ export interface Proof {
 export interface Nonces {
   newest(now: number): string
   /**
-   * The time at which the nonce ends, in milliseconds since the epoch. `null`: it has ended, or this service did not
-   * make it.
+   * The time at which the nonce ends, in milliseconds since the epoch. `null`: the nonce has ended, or this service did
+   * not make it.
    */
   goodUntil(nonce: unknown, now: number): number | null
 }
 
 /**
- * Makes a reader of proofs.
+ * Makes a function that reads the proof of a request. The function returns `null` for a request without a proof. For a
+ * refused proof, it throws an OAuthError `invalid_dpop_proof` or `use_dpop_nonce`.
  * @param maxAgeSeconds the maximum difference of `iat` from now if nonces are off; also the leeway for `nbf` and `exp`
  * @param nonces every proof must contain one of these. `null`: proofs need no nonce
- * @returns the reader. It returns the proof, or `null` if the request has none
- * @throws OAuthError `invalid_dpop_proof`, `use_dpop_nonce`
  */
 export function proofReader(
   maxAgeSeconds: number,
@@ -94,7 +93,8 @@ export function proofReader(
     checkClaims(payload, { method, url, accessToken })
     checkPeriod(payload, maxAgeSeconds, now)
     const replayUntil = nonces === null ? checkAge(payload, maxAgeSeconds, now) : checkNonce(payload, nonces, now)
-    // Refuses private members explicitly, because the thumbprint ignores them and may find a known key.
+    // Refuses private members here, because the thumbprint ignores them: a known key would be found without the check
+    // in `publicKeyOf`.
     const members = jwk as Record<string, unknown>
     const jkt = thumbprint(members)
     const key = hasPrivateMembers(members) ? null : keyOf(members, `${alg} ${jkt}`, alg)
@@ -182,13 +182,13 @@ function checkAge(payload: Readonly<Record<string, unknown>>, maxAgeSeconds: num
   const iat = Number(payload['iat'])
   if (Math.abs(now / 1000 - iat) > maxAgeSeconds)
     throw refused(`The time iat of the proof must be within ${maxAgeSeconds} seconds of now.`, 'iat')
-  // A proof with a time in the future stays valid for longer than one that was made now.
+  // A proof with an `iat` in the future stays valid for longer than a proof that was made now.
   return (iat + maxAgeSeconds + 1) * 1000
 }
 
 /**
  * Checks the nonce instead of `iat`, because the client's clock may be wrong.
- * @returns like `checkAge`
+ * @returns the time from which the proof is refused anyway, in milliseconds since the epoch
  * @see RFC 9449 §8, §9
  */
 function checkNonce({ nonce }: Readonly<Record<string, unknown>>, nonces: Nonces, now: number): number {

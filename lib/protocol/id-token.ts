@@ -3,7 +3,7 @@ import { OAuthError } from '../errors.ts'
 import { TOKEN_CLAIMS } from './access-token.ts'
 import type { AuthenticationContext } from './authentication.ts'
 
-/** The facts about the sign-in in every ID token. Times are milliseconds since the epoch. */
+/** The facts from which an ID token is made. Times are milliseconds since the epoch. */
 export interface IdTokenFacts extends AuthenticationContext {
   issuer: string
   userId: string
@@ -18,7 +18,7 @@ export interface IdTokenFacts extends AuthenticationContext {
   alg: string
 }
 
-/** Claims that only this service sets. Fields of the user or of the host neither replace nor add one. */
+/** Claims that only this service sets. Claims of the user or of the host with these names are left out. */
 const REGISTERED: ReadonlySet<string> = new Set([...TOKEN_CLAIMS, 'nonce', 'azp', 'c_hash', 'events'])
 
 /** The registered claims that our ID tokens can contain. */
@@ -68,8 +68,8 @@ export function idTokenClaims(facts: IdTokenFacts, claims: Readonly<Record<strin
 }
 
 /**
- * `at_hash`: the left half of the hash that the signature algorithm uses: SHA-512 for Ed25519, SHA-256 for all others
- * here.
+ * `at_hash`: the left half of the hash that the signature algorithm uses. That is SHA-512 for Ed25519, and SHA-256 for
+ * every other algorithm of this service.
  * @see OpenID Connect Core 1.0 §3.1.3.6, RFC 8032 §5.1
  */
 export function accessTokenHash(accessToken: string, alg: string): string {
@@ -88,7 +88,7 @@ export function checkIdTokenHint(
 ): { sub: string; aud: string; sid: string | undefined } | null {
   if (typeof payload !== 'object' || payload === null) return null
   const { iss, sub, aud, sid, jti } = payload as Record<string, unknown>
-  // Refuses a token with `jti`: only access tokens have one, and their `typ` may be the same.
+  // Refuses a token with `jti`: no ID token has one, but an access token may have the same `typ`.
   if (jti !== undefined) return null
   if (iss !== issuer || typeof sub !== 'string' || sub === '' || typeof aud !== 'string' || aud === '') return null
   if (sid !== undefined && typeof sid !== 'string') return null

@@ -1,7 +1,7 @@
 import { isObject, objectIn } from './json.ts'
 import { constants, createPublicKey, type JsonWebKey, verify } from 'node:crypto'
 
-/** The algorithms of signatures that other parties make: DPoP proofs and assertions. @see RFC 7518 §3.1, RFC 8037 */
+/** The algorithms of signatures that clients make: DPoP proofs and client assertions. @see RFC 7518 §3.1, RFC 8037 */
 export const JWS_ALGS = ['ES256', 'EdDSA', 'PS256', 'RS256'] as const
 export type JwsAlg = (typeof JWS_ALGS)[number]
 
@@ -35,7 +35,7 @@ const SMALL_ORDER: readonly string[] = [
   `ed${'ff'.repeat(30)}7f`,
   `ee${'ff'.repeat(30)}7f`
 ]
-/** The key that each algorithm needs. */
+/** The key type that each algorithm needs. */
 export const KEY_TYPES: Readonly<Record<JwsAlg, { kty: string; crv?: string }>> = {
   ES256: { kty: 'EC', crv: 'P-256' },
   EdDSA: { kty: 'OKP', crv: 'Ed25519' },
@@ -66,7 +66,7 @@ export function isJwsAlg(alg: unknown): alg is JwsAlg {
   return JWS_ALGS.some((one) => one === alg)
 }
 
-/** The algorithms that a JWK can verify: its own `alg`, or those of its type. */
+/** The supported algorithms of a JWK: its own `alg` if it fits the key type, or without `alg` all of the key type. */
 export function algsOf(jwk: Readonly<Record<string, unknown>>): JwsAlg[] {
   return JWS_ALGS.filter((alg) => {
     const { kty, crv } = KEY_TYPES[alg]
@@ -78,8 +78,8 @@ export const hasPrivateMembers = (jwk: Readonly<Record<string, unknown>>): boole
   PRIVATE_MEMBERS.some((name) => name in jwk)
 
 /**
- * The public key of a JWK for one algorithm. `null` if the JWK is malformed, has private members, is of another type,
- * is for encryption, or is too weak for `isStrong`.
+ * The public key of a JWK for one algorithm. `null` if the JWK is malformed, has private members, is for another
+ * algorithm or for encryption, or is too weak for `isStrong`.
  * @see RFC 7517 §4
  */
 export function publicKeyOf(jwk: unknown, alg: JwsAlg): PublicKey | null {
@@ -94,8 +94,9 @@ export function publicKeyOf(jwk: unknown, alg: JwsAlg): PublicKey | null {
 }
 
 /**
- * False for an RSA key under 2,048 or over 4,096 bits, and for a key for which anybody can sign: OpenSSL reads RSA keys
- * with a small or even exponent or an even modulus, and Ed25519 keys of small order, without a complaint.
+ * False for an RSA key under 2,048 or over 4,096 bits, with an even modulus, or with an exponent that is even or below
+ * 65,537. False for an Ed25519 key of small order, for which anybody can sign. OpenSSL reads all these keys without an
+ * error.
  */
 export function isStrong(key: PublicKey): boolean {
   if (key.asymmetricKeyType === 'ec') return true

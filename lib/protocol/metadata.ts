@@ -156,7 +156,7 @@ export function metadataPath(issuer: string): string {
 
 /**
  * The path of the OpenID metadata: the well-known part comes after the issuer's path. `mountedAt` is the prefix under
- * which the host has registered the plugin. The result lacks that prefix, because Fastify adds it to the route.
+ * which the host has registered the plugin. It is removed from the path, because Fastify adds it to the route.
  * @see OpenID Connect Discovery 1.0 §4
  */
 export function openidConfigurationPath(issuer: string, mountedAt = ''): string {

@@ -18,7 +18,7 @@ const ANY_PORT = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?((?
 
 const WEB_TAKES = 'https:, or http: on localhost, 127.0.0.0/8 or [::1]'
 
-/** True if a host name, as `URL` spells it, names this machine. */
+/** True for `localhost`, an address in 127.0.0.0/8, and `[::1]`, as `URL` spells them. */
 export function isLoopbackHost(hostname: string): boolean {
   return LOOPBACK.test(hostname)
 }
@@ -85,7 +85,7 @@ export function checkClientRedirectUri(
 
 /**
  * Returns the requirement that the URI fails, or `null`. Accepts absolute https URIs, and http URIs on a loopback host,
- * without fragment or user name. The host must be spelled as browsers spell it.
+ * without fragment or user name. The host must be spelled as browsers spell it, but may have capital letters.
  */
 export function checkWebUri(uri: string): string | null {
   const scheme = schemeOf(uri)
@@ -100,7 +100,7 @@ export function checkWebUri(uri: string): string | null {
   return scheme === 'http' && !isLoopbackHost(host) ? WEB_TAKES : null
 }
 
-/** The requirements for every scheme. */
+/** Checks the requirements that a URI of any scheme must meet. */
 function checkPlain(uri: string, scheme: string | null): string | null {
   if (uri.length > MAX_LENGTH || !URI.test(uri))
     return `a URI of at most ${MAX_LENGTH} characters, all of them such as a URI is made of`

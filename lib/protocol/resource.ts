@@ -19,7 +19,7 @@ export interface Resource {
   alg: string | null
 }
 
-/** A resource of the configuration as a URL: a path is joined to the issuer's origin. */
+/** The URL of a configured resource. A path is joined to the issuer's origin. */
 export function resourceUrl(given: string, issuer: string): string {
   return given.startsWith('/') ? new URL(issuer).origin + given : given
 }
@@ -28,7 +28,7 @@ export function resourceUrl(given: string, issuer: string): string {
  * A form in which two spellings of one resource are equal: scheme and host in lower case, no default port, and no lone
  * slash for an empty path. `null` for a text that can't be a resource. A resource is an absolute https URL (http on
  * loopback) without user name, query and fragment.
- * @param also an origin that may use http on another host: that of an insecure issuer
+ * @param also the origin of the issuer, which may use http on a host that is not loopback
  * @see RFC 8707 §2
  */
 export function canonicalResource(text: string, also?: string): string | null {

@@ -5,8 +5,8 @@ interface BrowserHeaders {
 
 /**
  * True if the browser says that one of our own pages posted the form. `Sec-Fetch-Site` decides first. If it is missing
- * (older browsers; plain http off loopback), or if only the user started the navigation, `Origin` must be the issuer's.
- * A request with neither header is refused, because every current browser sends one.
+ * (an older browser, or http on a host that is not loopback) or is `none` (no page caused the request), `Origin` must
+ * be the issuer's. A form without `Origin` is refused then, because every current browser sends one of the headers.
  * @see W3C Fetch Metadata Request Headers §2.4, RFC 6454 §7
  */
 export function isSameOrigin(headers: BrowserHeaders, issuer: string): boolean {
@@ -16,9 +16,9 @@ export function isSameOrigin(headers: BrowserHeaders, issuer: string): boolean {
 }
 
 /**
- * True if the browser reports that a page of another origin caused the request. A request with neither header comes
- * from a program, not from a page. `none` is the user's own navigation, or an extension. Without `Sec-Fetch-Site`
- * (older browsers; plain http off loopback), `Origin` decides.
+ * True if the browser reports that a page of another origin caused the request. `Sec-Fetch-Site` is `none` if the user
+ * or an extension caused it. For another value, and without `Sec-Fetch-Site` (an older browser, or http on a host that
+ * is not loopback), `Origin` decides if it was sent. A request with neither header comes from a program.
  * @see W3C Fetch Metadata Request Headers §2.4, RFC 6454 §7
  */
 export function isFromOtherOrigin(headers: BrowserHeaders, ownOrigin: string): boolean {
@@ -28,9 +28,9 @@ export function isFromOtherOrigin(headers: BrowserHeaders, ownOrigin: string): b
 }
 
 /**
- * True if a request for one of our own pages or scripts is accepted. Refuses a GET or HEAD only if the browser says
- * that it comes from another origin: it changes nothing, and a browser without `Sec-Fetch-Site` sends neither header
- * with it. Any other method must pass `isSameOrigin`.
+ * True if a request for one of our own pages or scripts is accepted. Accepts a GET or HEAD without both headers,
+ * because it changes nothing, and an older browser sends neither header with it. Refuses it if the browser says that it
+ * comes from another origin. Any other method must pass `isSameOrigin`.
  */
 export function isFromOwnPage(request: { method: string; headers: BrowserHeaders }, issuer: string): boolean {
   const { method, headers } = request
@@ -53,6 +53,7 @@ export function localPath(target: string | undefined, issuer: string): string | 
   const { origin } = new URL(issuer)
   const url = new URL(target, origin)
   const path = `${url.pathname}${url.search}${url.hash}`
-  // Checks the parsed path, because `/..//evil` becomes `//evil`. Browsers do not decode percent-encoding.
+  // Checks the parsed path, because `/..//evil` becomes `//evil`. Browsers do not decode the percent-encoded forms, but
+  // other software on the way may.
   return url.origin === origin && !/^\/(?:\/|%(?:2f|5c|09|0a|0d))/i.test(path) ? path : null
 }

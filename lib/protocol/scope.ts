@@ -41,7 +41,7 @@ export function scopeMember(scopes: readonly string[]): { scope?: string } {
 }
 
 /**
- * The granted scope. Every requested scope must be allowed. Without a request, all allowed scopes are granted.
+ * The granted scopes. Every requested scope must be allowed. If no scope is requested, all allowed scopes are granted.
  * @throws OAuthError `invalid_scope` naming a scope that is not allowed
  */
 export function grantScope(requested: string[] | undefined, allowed: readonly string[]): string[] {
@@ -51,7 +51,7 @@ export function grantScope(requested: string[] | undefined, allowed: readonly st
   return requested
 }
 
-/** The scopes of the administration routes. No option, client or API has them. Only `admin.allow` grants them. */
+/** The scopes of the administration routes. A client may list them, but only the hook `admin.allow` grants them. */
 export const ADMIN_SCOPES = [
   'authority:users:read',
   'authority:users:write',
@@ -76,7 +76,7 @@ export type AdmittedScopes = readonly string[] & { readonly [ADMITTED]: true }
 /**
  * Removes each reserved scope that `ask` does not grant.
  * @param ask takes the reserved scopes and resolves to the granted ones. `null`: there is no administration
- * @throws OAuthError `invalid_scope` if no scope is left
+ * @throws OAuthError `invalid_scope` if all scopes were removed
  */
 export async function admittedScopes(
   scopes: readonly string[],

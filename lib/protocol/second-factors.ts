@@ -30,8 +30,8 @@ export function hasFactor(found: HeldFactors | null): boolean {
 }
 
 /**
- * Decides whether sign-ins of an account take a second step, and why. A passkey does not turn it on, because a passkey
- * verifies its user and so is a way to sign in. A disabled app counts, because otherwise wrong guesses could turn the
+ * Decides whether sign-ins of an account take a second step, and why. A passkey does not turn the second step on,
+ * because it is a complete sign-in by itself. A disabled app counts, because otherwise wrong guesses could turn the
  * second step off. `isRequired`: the answer of `mfa.required` for the user.
  */
 export function twoStepOf(

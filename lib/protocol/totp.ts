@@ -3,8 +3,8 @@ import { equalSecrets } from './digest.ts'
 import { asciiDigits, typedCode } from './typed-code.ts'
 
 /**
- * Time-based one-time passwords of authenticator apps: HMAC-SHA-1, 6 digits, 30 seconds. Apps silently ignore other
- * parameters and then show wrong codes, so there are no others.
+ * Time-based one-time passwords of authenticator apps: HMAC-SHA-1, 6 digits, 30 seconds. These parameters are fixed,
+ * because some apps silently ignore other ones and then show wrong codes.
  * @see RFC 6238, RFC 4226
  */
 
@@ -13,8 +13,8 @@ export const TOTP_SECRET_BYTES = 20
 const TOTP_STEP_MS = 30_000
 const DIGITS = 6
 /**
- * The number of accepted steps: the current one, and the one before it, to give time for typing. Each adds a millionth
- * to the chance of a guess.
+ * The accepted steps, relative to the current step: the current step and the step before it, to give time for typing.
+ * Each step adds a millionth to the chance of a guess.
  * @see RFC 6238 §5.2
  */
 const WINDOW = [0, -1]
@@ -63,7 +63,7 @@ export function toBase32(bytes: Uint8Array): string {
 
 /**
  * Decodes base32 as other systems write it: either case, with or without padding, white space and hyphens. `null`: not
- * base32. Ignores the spare bits of the last character, as every app does.
+ * base32. Ignores the spare bits of the last character.
  * @see RFC 4648 §6
  */
 export function fromBase32(text: string): Buffer | null {

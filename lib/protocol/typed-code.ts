@@ -1,6 +1,6 @@
 /**
  * Reads text that a person typed or pasted as a code: without white space, dashes and invisible characters, and with
- * one form of each character. `''`: longer than `max` characters, so it is no code.
+ * one form of each character. Returns `''` for a text of more than `max` characters.
  */
 export const typedCode = (typed: string, max = 64): string =>
   typed.length > max ? '' : typed.normalize('NFKC').replaceAll(/[\s\p{Cf}\p{Pd}]+/gu, '')

@@ -179,8 +179,8 @@ const MAX_VALUES = 20
 const CLAIM_NAME = /^[\x21-\x7e]{1,128}$/
 
 /**
- * Reads the `claims` parameter. Leaves out unknown members and invalid names. No object in the result has a prototype,
- * so that lookups find only sent members.
+ * Reads the `claims` parameter. Leaves out unknown members and invalid names. The result, its maps of claims and each
+ * request of a claim have no prototype, so that lookups find only sent members.
  * @throws OAuthError `invalid_request`
  */
 export function parseClaimsRequest(json: string): ClaimsRequest {
@@ -207,7 +207,7 @@ function claimsOf(member: unknown, name: string): Record<string, ClaimRequest | 
   const claims = Object.create(null) as Record<string, ClaimRequest | null>
   for (const [claim, how] of entries) {
     const request = how === null ? null : claimOf(how)
-    // Skips `__proto__`. `claims` has no prototype, so the name would be a plain property here. But copying it by
+    // Skips `__proto__`. `claims` has no prototype, so the name would be a plain property here. But a later copy by
     // assignment would set a prototype.
     if (CLAIM_NAME.test(claim) && claim !== '__proto__') claims[claim] = request
   }

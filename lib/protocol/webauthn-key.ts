@@ -11,8 +11,8 @@ const MIN_RSA_BYTES = 256
 const MAX_RSA_BYTES = 512
 
 /**
- * Converts a COSE key to SubjectPublicKeyInfo in DER. Refuses a point that is not on its elliptic curve, and a key for
- * which anybody can sign.
+ * Converts a COSE key to SubjectPublicKeyInfo in DER. Refuses a P-256 point that is not on the curve, and a key that
+ * `isStrong` refuses.
  * @throws WebauthnError `algorithm`, `public_key`
  * @see RFC 9052 §7, RFC 9053 §2, §7, RFC 8230 §4
  */
@@ -86,7 +86,7 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 /**
  * Reads one CBOR item at `offset`; `end` is the position after it. Accepts only the forms of authenticators: whole
  * numbers to 32 bits, byte and text strings, arrays and maps of definite length, `true`, `false`, `null`. Refuses more
- * than four levels, more than 64 entries, and a repeated key.
+ * than four levels, more than 64 entries in one array or map, and a repeated key.
  * @throws WebauthnError `malformed`
  * @see RFC 8949 §3, CTAP 2.2 §8
  */

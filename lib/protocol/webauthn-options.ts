@@ -139,7 +139,9 @@ export function makeChallenge(
   return Buffer.concat([stamped, macOf(stamped, purpose, key)]).toString('base64url')
 }
 
-/** True if the challenge was made for this purpose with one of these keys, and is not too old at `now`. */
+/**
+ * True if the challenge was made for this purpose with one of these keys, and is neither too old nor from the future.
+ */
 export function isChallengeFor(
   purpose: string,
   challenge: string,

@@ -3,7 +3,8 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import { type CborMap, decodeCbor, isSignedBy, must, readCbor, spkiOf, WebauthnError } from './webauthn-key.ts'
 
 /**
- * Our request to the browser. Each value is checked in the answer, because a script of the page could have changed it.
+ * The values that this service gave to the browser. The answer must have the same, because a script of the page could
+ * have changed them.
  */
 export interface Ceremony {
   /**
@@ -154,7 +155,7 @@ interface AuthenticatorData {
   backupEligible: boolean
   backedUp: boolean
   signCount: number
-  /** Present only in the answer that creates a credential. */
+  /** The new credential. `null`: the data have none, as in an assertion. */
   attested: { aaguid: Buffer; credentialId: Buffer; publicKey: CborMap } | null
 }
 
@@ -224,10 +225,13 @@ function jsonObject(text: () => string, which: string): Members {
   return objectOf(value, which)
 }
 
-/** The maximum characters of a credential id: 1,023 bytes in base64url. @see W3C WebAuthn Level 3 §7.1 */
+/** The maximum length of a credential id in characters: 1,023 bytes in base64url. @see W3C WebAuthn Level 3 §7.1 */
 const MAX_ID = 1364
 const MAX_HANDLE = 86
-/** Enough for an RSA key and the longest id. An answer with unrequested attestation may be larger and is refused. */
+/**
+ * The maximum length of a binary member in characters of base64url: enough for an RSA key and the longest id. An answer
+ * with an attestation that was not requested may be longer.
+ */
 const MAX_BINARY = 14_000
 const MAX_TEXT = 16_384
 const MAX_TRANSPORTS = 8
@@ -307,7 +311,8 @@ function binary(members: Members, name: string): Buffer {
 
 /**
  * True for base64url in its only canonical form: not empty, without padding, and with zeros in the unused bits of the
- * last character. RFC 4648 §3.5
+ * last character.
+ * @see RFC 4648 §3.5
  */
 export function isBase64url(value: unknown): value is string {
   return (

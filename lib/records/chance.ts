@@ -9,7 +9,7 @@ import { VERSION_LENGTH } from '../ports/record-store.ts'
  */
 
 const LONGEST_WAIT_MS = 16
-/** 48 bits that name the writer at the start of each version. No two writers share a name. */
+/** The length of the name of a writer at the start of each version: 48 random bits in base64url. */
 const WRITER_LENGTH = 8
 const COUNTER_LENGTH = VERSION_LENGTH - WRITER_LENGTH
 

@@ -4,7 +4,8 @@ import { DAMAGED } from './encoding.ts'
 import { assertionKey, KEYS, OWNER, SEAL, TRIAL, type View } from './view.ts'
 
 /**
- * Records of the service itself: signing keys, the owner of a state, the seal of a factor store, and used assertions.
+ * Rules for records without a user: signing keys, the owner of a state, the seal of a factor store, trial writes, and
+ * used assertions.
  */
 
 /** Throws if the keys can't be read, because only an operator may replace signing keys. */
@@ -43,7 +44,10 @@ function saveKeys(view: View, keys: StoredKey[]): void {
   view.put(KEYS, { kind: 'keys', userId: null, value: keys, expiresAt: NEVER })
 }
 
-/** Returns the issuer that owns the state. The first issuer that calls this owns it for good. */
+/**
+ * Returns the digest of the service that owns the state. The first service that calls this owns the state for good.
+ * `issuer`: the digest of the caller.
+ */
 export function claimState(view: View, issuer: string): string {
   const owner = view.get(OWNER) as string | null | typeof DAMAGED
   if (typeof owner === 'object' && owner !== null) throw new TypeError('The owner of the state is damaged.')

@@ -111,7 +111,10 @@ export function transactor(store: RecordStore, options: TransactorOptions = {}):
     return { records, isGuess: true }
   }
 
-  /** Decides on all records that the decisions request, read at one moment. */
+  /**
+   * Decides, and reads more records until no decision lacks one. A result without a commit rests on records that were
+   * read at one moment.
+   */
   async function decided(
     partition: string,
     given: Snapshot,

@@ -72,7 +72,10 @@ export const TRIALS = 'trials'
 
 const PLAIN = /^[\w-]{1,100}$/
 
-/** Shortens a name to fit into a key. `#` occurs in no plain name, so no name can equal the digest of another. */
+/**
+ * Returns the name if it fits into a key, otherwise `#` and its digest. No plain name contains `#`, so none can equal
+ * the digest of another name.
+ */
 function plainName(name: string): string {
   return PLAIN.test(name) ? name : `#${digest(name)}`
 }

@@ -30,19 +30,20 @@ export interface StayingSignIn {
 }
 
 /**
- * A user's sign-ins: refresh token families and browser sessions. Every sign-in ends here, so that each end has an
- * event, this process refuses its access tokens at once, and the clients of a browser session are notified.
+ * A user's sign-ins: refresh token families and browser sessions. Ends sign-ins for all other code, so that each end
+ * has an event, this process refuses the access tokens at once, and the clients of a browser session are notified. The
+ * store itself ends a sign-in at its expiry, after a replay (`forget`), and if the user has too many sign-ins.
  */
 export interface Sessions {
   /** Live families, newest first. */
   list(userId: string): Promise<RefreshTokenFamily[]>
   /** Live browser sessions, newest first. */
   listBrowserSessions(userId: string): Promise<BrowserSession[]>
-  /** Looks up the family of an access token in the store. `null` after a revocation on any instance. */
+  /** Finds the family of an access token in the store. `null`: unknown, expired, or revoked on any instance. */
   find(sid: string): Promise<RefreshTokenFamily | null>
   /**
-   * Ends one sign-in of the user: a family, or a browser session with its families. `false` if the user has no such
-   * sign-in.
+   * Ends one sign-in of the user: a family, or a browser session with its families that are not offline. `false` if the
+   * user has no such sign-in.
    */
   revoke(userId: string, sid: string, by: EndedBy, origin: Origin): Promise<boolean>
   /**
@@ -73,7 +74,7 @@ export interface Sessions {
    * Ends all sign-ins of the user except `stays`: a browser session, or a family with the browser session in which it
    * began. With `password_changed`, `stays` also outlives the password change. The session that stays gets a new
    * secret, and its former secrets end at once. If the request did not show the cookie of that session, the session has
-   * no secret afterwards: its clients stay signed in, its browser does not.
+   * no secret afterwards: the browser is signed out, and the clients of the session are not notified.
    */
   revokeAll(
     userId: string,
@@ -189,7 +190,7 @@ export function sessions({
       const shown = stays?.browser?.sid === sessionSid ? (stays?.browser ?? null) : null
       const secret = shown === null ? null : { formerDigest: shown.formerDigest, digest: shown.digest }
       // Notes the sign-in that stays only if the password changes. Otherwise a thief who ends all other sign-ins would
-      // stay signed in when the owner sets a new password.
+      // stay signed in when the owner sets a new password. If no sign-in stays, removes the former note.
       const keeps = by === 'password_changed' || stays === null
       const [noted] = await Promise.allSettled([
         keeps ? keepSignIn(userId, family ?? stays, { oneTimeTokens, clock }) : undefined

@@ -35,7 +35,7 @@ interface Disclosure {
 const STANDARD: ReadonlySet<string> = claimsOf(CLAIM_SCOPES)
 
 /**
- * The scopes that a client may be granted: its own list, limited to the option `scopes` whatever a client store says.
+ * The scopes among `offered` that a client may be granted: those in its own list, or all if it has no list.
  */
 export function allowedScopes(client: Pick<Client, 'scopes'> | null, offered: readonly string[]): string[] {
   return (client?.scopes ?? offered).filter((scope) => offered.includes(scope))

@@ -73,8 +73,8 @@ export function idTokens(
   const { issuer } = policy
 
   /**
-   * The client's registered algorithm and never another. Without one it is RS256, or `undefined` (the first key of the
-   * ring) if the host's keys have no RS256.
+   * The registered algorithm of the client. A client without one gets RS256, or `undefined` (the first key of the ring)
+   * if the ring has no key for RS256.
    */
   const algOf = (client: Client): string | undefined =>
     client.idTokenSignedResponseAlg ?? (ring.algs().includes(DEFAULT_ALG) ? DEFAULT_ALG : undefined)

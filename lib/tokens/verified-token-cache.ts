@@ -15,7 +15,7 @@ export interface VerifiedTokenCache {
   clear(): void
 }
 
-/** Every hit is checked by `key`, `resource`, `exp` and `sid`, so these are fields. Only the host reads `claims`. */
+/** A hit is checked by `key`, `resource`, `exp` and `sid` first, so the claims of a refused token are not decoded. */
 export interface VerifiedToken {
   readonly key: VerifyingKey
   /** The API that the token was verified for. `null`: the service's own audience. */
@@ -99,7 +99,7 @@ export function signedPayload(key: VerifyingKey, alg: string, token: string): un
  */
 interface IssuedTokens {
   add(key: VerifyingKey, token: string): void
-  /** True if the key signed exactly this text. */
+  /** True: the key signed exactly this text. `false` proves nothing. */
   has(key: VerifyingKey, token: string): boolean
 }
 
