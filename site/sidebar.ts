@@ -66,12 +66,6 @@ const GROUPS: readonly Group[] = [
     text: 'Sign in with others',
     pages: [
       'guides/connections/README.md',
-      'guides/connections/google.md',
-      'guides/connections/apple.md',
-      'guides/connections/microsoft.md',
-      'guides/connections/github.md',
-      'guides/connections/discord.md',
-      'guides/connections/facebook.md',
       'guides/connections/openid-provider.md',
       'guides/connections/another-provider.md',
       'guides/connections/apps.md'

@@ -32,9 +32,19 @@ export function apple(given: AppleOptions): ConnectionOption {
   const options = optionsOf('apple', given, '{ clientId, teamId, keyId, privateKey }')
   return connection(
     options,
-    { id: 'apple', name: 'Apple' },
+    {
+      id: 'apple',
+      name: 'Apple',
+      mark: {
+        currentColor: `M17.05 12.54
+          c-.03-2.6 2.12-3.85 2.22-3.91-1.21-1.77-3.09-2.01-3.76-2.04-1.6-.16-3.12.94-3.93.94-.81
+          0-2.07-.92-3.4-.89-1.75.03-3.36 1.02-4.26 2.58-1.82 3.15-.47 7.81 1.3 10.37.87 1.25 1.9 2.66 3.26 2.6
+          1.31-.05 1.8-.84 3.38-.84 1.58 0 2.02.84 3.4.82 1.41-.03 2.3-1.28 3.16-2.54 1-1.45 1.41-2.86
+          1.43-2.93-.03-.01-2.75-1.05-2.8-4.16zM14.46 4.92c.72-.87 1.2-2.08 1.07-3.29-1.03.04-2.28.69-3.02
+          1.56-.67.77-1.25 2-1.1 3.18 1.15.09 2.33-.58 3.05-1.45z`
+      }
+    },
     openidProvider({
-      brand: 'apple',
       issuer: ISSUER,
       endpoints: {
         authorization: `${ISSUER}/auth/authorize`,

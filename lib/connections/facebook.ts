@@ -22,9 +22,16 @@ export function facebook(given: FacebookOptions): ConnectionOption {
   const graph = `https://graph.facebook.com/${version}`
   return connection(
     options,
-    { id: 'facebook', name: 'Facebook' },
+    {
+      id: 'facebook',
+      name: 'Facebook',
+      mark: {
+        '#1877F2': `M24 12a12 12 0 1 0-13.87 11.85v-8.38H7.08V12h3.05V9.36
+          c0-3.01 1.79-4.67 4.53-4.67 1.31 0 2.69.24 2.69.24v2.95h-1.52c-1.49 0-1.95.92-1.95 1.87V12h3.32l-.53 3.47
+          h-2.79v8.38A12 12 0 0 0 24 12z`
+      }
+    },
     oauthProvider({
-      brand: 'facebook',
       issuer: 'https://www.facebook.com',
       endpoints: {
         authorization: `https://www.facebook.com/${version}/dialog/oauth`,

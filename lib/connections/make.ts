@@ -4,6 +4,7 @@ import type {
   ConnectionOptions,
   OauthProvider,
   OpenidProvider,
+  Provider,
   ProviderMistake
 } from '../ports/provider.ts'
 import type { UpstreamWishes } from '../ports/upstream.ts'
@@ -31,6 +32,7 @@ export function optionsOf<Options extends object>(
 
 type Asked =
   | 'brand'
+  | 'mark'
   | 'parameters'
   | 'formPost'
   | 'provesFreshness'
@@ -70,6 +72,7 @@ export function oauthProvider(given: Given<OauthProvider>): OauthProvider {
 function common(issuer: string): Pick<OpenidProvider, Asked> {
   return {
     brand: null,
+    mark: null,
     parameters: {},
     formPost: false,
     provesFreshness: false,
@@ -81,13 +84,21 @@ function common(issuer: string): Pick<OpenidProvider, Asked> {
   }
 }
 
-/** Makes a connection. The `id` and `name` in `options` replace the defaults of the second argument. */
+/**
+ * Makes a connection. The `id` and `name` in `options` replace the defaults of the second argument. The brand keeps the
+ * default id.
+ */
 export function connection(
   options: ConnectionOptions & Pick<ConnectionOption, 'privateKey' | 'keyId' | 'teamId'>,
-  { id, name }: { id: string; name: string },
-  provider: ConnectionOption['provider']
+  { id, name, mark }: { id: string; name: string; mark?: Provider['mark'] },
+  provider: Provider
 ): ConnectionOption {
-  return { ...options, id: options.id ?? id, name: options.name ?? name, provider }
+  return {
+    ...options,
+    id: options.id ?? id,
+    name: options.name ?? name,
+    provider: mark === undefined ? provider : { ...provider, brand: id, mark }
+  }
 }
 
 /** @see OpenID Connect Core 1.0 §3.1.2.1 */

@@ -34,9 +34,17 @@ export function microsoft(given: MicrosoftOptions): ConnectionOption {
   const place = `${HOST}/${tenant}`
   return connection(
     options,
-    { id: 'microsoft', name: 'Microsoft' },
+    {
+      id: 'microsoft',
+      name: 'Microsoft',
+      mark: {
+        '#F25022': 'M1 1h10.5v10.5H1z',
+        '#7FBA00': 'M12.5 1H23v10.5H12.5z',
+        '#00A4EF': 'M1 12.5h10.5V23H1z',
+        '#FFB900': 'M12.5 12.5H23V23H12.5z'
+      }
+    },
     openidProvider({
-      brand: 'microsoft',
       issuer: `${place}/v2.0`,
       endpoints: {
         authorization: `${place}/oauth2/v2.0/authorize`,

@@ -83,14 +83,15 @@ export interface ShownScope {
 }
 
 /**
- * A link to sign in with another provider. `brand`: the provider whose built-in mark the link shows. `label`: the text
- * of the link, instead of "Continue with" and the name.
+ * A link to sign in with another provider. `mark`: the paths of the provider's built-in logo, by their color. `label`:
+ * the text of the link, instead of "Continue with" and the name.
  */
 export interface ConnectButton {
   id: string
   name: string
   label: string | null
   brand: string | null
+  mark: Readonly<Record<string, string>> | null
   logoUrl: string | null
   url: string
 }

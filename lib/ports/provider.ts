@@ -58,8 +58,13 @@ export interface ProviderMistake {
 }
 
 export interface ProviderBase {
-  /** The built-in logo on the provider's button, by its name. `null`: none. */
+  /** The provider's name for stylesheets, as `data-brand` of its button. `null`: none. */
   brand: string | null
+  /**
+   * The built-in logo on the provider's button: paths in a square of 24 units, by their color. Unchanged as the brand
+   * rules require: no other colors, no cropping. `currentColor` is only for brands that allow a logo in the text color.
+   */
+  mark: Readonly<Record<string, string>> | null
   /** The issuer in the key of a link, unless an assertion has its own. */
   issuer: string
   /** The scopes to ask for if the option `scopes` is absent. */

@@ -146,8 +146,13 @@ export interface Connection {
   formPost: boolean
   /** True if the provider can be asked for a fresh sign-in and proves it by `auth_time`. */
   provesFreshness: boolean
-  /** `brand`: the built-in logo, by its name. */
-  button: { brand: string | null; label: string | null; logoUrl: string | null }
+  /** `mark`: the paths of the built-in logo, by their color. */
+  button: {
+    brand: string | null
+    mark: Readonly<Record<string, string>> | null
+    label: string | null
+    logoUrl: string | null
+  }
   /**
    * True if the connection is on. Call it at the start and at the callback of each sign-in, and wherever else a rule
    * depends on the connection. A hook that throws or returns anything but `true` turns the connection off. A result is

@@ -1,4 +1,5 @@
 import { outcomeFrom } from '../../boundary/answers.ts'
+import * as providers from '../../connections/providers.ts'
 import { misfit } from '../../errors.ts'
 import type { ImportOutcome, UserImporter, User, LinkedIdentity, UserToImport } from '../../ports/user-store.ts'
 import { MAX_ID } from '../../accounts/acted-on.ts'
@@ -17,13 +18,12 @@ import { linkOf } from '../../accounts/identities.ts'
  * Issuers of the providers whose subject of a user is the same for all clients of one owner. Microsoft is missing,
  * because its `sub` differs per client and few exports have the `oid`.
  */
-const ISSUERS: ReadonlyMap<string, string> = new Map([
-  ['google', 'https://accounts.google.com'],
-  ['apple', 'https://appleid.apple.com'],
-  ['github', 'https://github.com/login/oauth'],
-  ['discord', 'https://discord.com'],
-  ['facebook', 'https://www.facebook.com']
-])
+const ISSUERS: ReadonlyMap<string, string> = new Map(
+  Object.values(providers)
+    .map((provider) => provider({} as never))
+    .filter(({ id }) => id !== 'microsoft')
+    .map(({ id, provider: { issuer } }) => [id, issuer])
+)
 /** Provider names that stand for the source's own accounts. They are no links to a provider. */
 const OF_THE_SOURCE = ['auth0', 'email', 'password', 'phone']
 

@@ -148,7 +148,7 @@ function connectionOf(
     acceptsIssuer: (issuer) => provider.acceptsIssuer(issuer),
     formPost: provider.formPost,
     provesFreshness: provider.provesFreshness,
-    button: { ...button, brand: provider.brand },
+    button: { ...button, brand: provider.brand, mark: provider.mark },
     ...connectionSwitch({ id, enabled: hooks.enabled }, { clock, log }),
     profile(claims) {
       const given =

@@ -42,7 +42,7 @@ const CONNECTION: Connection = {
   withdraw: async () => {},
   formPost: false,
   provesFreshness: false,
-  button: { brand: null, label: null, logoUrl: null },
+  button: { brand: null, mark: null, label: null, logoUrl: null },
   enabled: async () => true,
   shown: async () => true,
   profile: () => ({}),

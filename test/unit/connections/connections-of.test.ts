@@ -65,7 +65,7 @@ t.test('fills in every default of a connection', async (t) => {
     enforce: false,
     formPost: false,
     provesFreshness: false,
-    button: { brand: 'google', label: null, logoUrl: null },
+    button: { brand: 'google', mark: { '#4285F4': /^M/ }, label: null, logoUrl: null },
     onSignIn: null
   })
   t.equal(await connection.enabled(), true)

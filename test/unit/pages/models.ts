@@ -43,6 +43,7 @@ const connections = [
     name: 'Google',
     label: null,
     brand: 'google',
+    mark: { '#4285F4': 'M0 0h24v24H0z' },
     logoUrl: null,
     url: '/auth/connect/google?client_id=acme'
   },
@@ -51,6 +52,7 @@ const connections = [
     name: 'Acme',
     label: 'Work or school account',
     brand: null,
+    mark: null,
     logoUrl: null,
     url: '/auth/connect/sso?client_id=acme'
   }

@@ -90,12 +90,10 @@ async function buttonsOf(
   const enabled = await Promise.all(all.map(async (connection) => await connection.shown()))
   return all
     .filter((_connection, index) => enabled[index] === true)
-    .map(({ id, name, button: { brand, label, logoUrl } }) => ({
+    .map(({ id, name, button }) => ({
       id,
       name,
-      label,
-      brand,
-      logoUrl,
+      ...button,
       url: withQuery(`${link('connect')}/${id}${query}`, freshness(request))
     }))
 }
