@@ -25,18 +25,18 @@ export interface AdminAsk<Account extends User = User> {
   scopes: string[]
 }
 
-/** Written as a method, so that a function over the host's own user type fits. */
+/** Method syntax, so that TypeScript accepts a function that takes the host's own user type. */
 export type AllowFunction<Account extends User = User> = {
   allow(asked: AdminAsk<Account>): readonly string[] | Promise<readonly string[]>
 }['allow']
 
-/** Written as a method, so that a function over the host's own user type fits. */
+/** Method syntax, so that TypeScript accepts a function that takes the host's own user type. */
 type ProtectFunction<Account extends User = User> = {
   isProtected(user: Account): boolean | Promise<boolean>
 }['isProtected']
 
 const IMPERSONATION = {
-  /** Seconds until an impersonation token expires. It never outlives an ordinary access token. */
+  /** Seconds until an impersonation token expires. The token never outlives an ordinary access token. */
   expiresIn: seconds(60, 900, { default: 900 }),
   /** True to send the user a message for each token. Has no effect without `sendMessage`. */
   notify: flag({ default: false })

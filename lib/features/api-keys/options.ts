@@ -64,8 +64,8 @@ export function apiKeySettings(given: ApiKeyOptions) {
 
 export const API_KEY_OPTIONS = {
   /**
-   * API keys for people's own scripts: a store, or an object with one. People make them after a fresh sign-in.
-   * `app.authenticate` accepts them, and no endpoint of the account does. The guide on API keys explains them.
+   * API keys for people's own scripts: a store, or an object of options with a store. People make them after a fresh
+   * sign-in. `app.authenticate` accepts them, and no endpoint of the account does. The guide on API keys explains them.
    */
   apiKeys: option<ApiKeyStore | ApiKeyOptions>(
     Type.Union([STORE, section(API_KEYS, { takes: '{ store, prefix, scopes, maxPerUser, expiresIn, pages }' })], {
@@ -83,7 +83,7 @@ export interface AccountApiKey {
   id: string
   name: string
   scopes: ShownScope[]
-  /** The name of its API. `null`: the host's own routes. */
+  /** The name of the key's API. `null`: the host's own routes. */
   api: string | null
   /** Milliseconds since the epoch. */
   createdAt: number

@@ -165,7 +165,7 @@ function actorOf({
 }): AuditActor {
   // A failed attempt or a reset request does not prove who made it.
   if (isFailure || action === 'password_reset_requested') return { type: 'anonymous', id: null }
-  // An effect of disabling a user. The entries of that action name the administrator.
+  // The event is an effect of disabling a user. The entries of that action name the administrator.
   if (by === 'disabled') return { type: 'system', id: null }
   // A password that is changed without a sign-in is changed by the host.
   if (by === 'host' || by === 'admin' || (by === 'change' && sid === null)) return { type: 'host', id: null }

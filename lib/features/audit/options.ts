@@ -36,8 +36,9 @@ export function auditSettings(given: AuditLog | AuditOptions) {
 
 export const AUDIT_OPTIONS = {
   /**
-   * The audit log: a store, or an object of options with a store. Entries contain no usernames and no email addresses.
-   * An administrator's action fails if its entry can't be written. See the guide on the audit log.
+   * The audit log: a store, or an object of options with a store. Apart from the reasons that administrators write,
+   * entries contain no usernames and no email addresses. An administrator's action fails if its entry can't be written.
+   * See the guide on the audit log.
    */
   audit: option<AuditLog | AuditOptions>(
     Type.Union([LOG, section(AUDIT, { takes: '{ log, events, retainDays, addressDays }' })], {

@@ -5,7 +5,10 @@ import type { AuditAction } from '../../events.ts'
 import type { AuditCheckpoint, AuditHead, AuditLog } from '../../ports/audit-log.ts'
 import { addressMac, equal, macOf, NO_MAC, type Unchained } from './chain.ts'
 
-/** Time limit for one call of the log. For `must`, also for the whole write, with the wait for earlier entries. */
+/**
+ * Time limit for one call of the log. For `must`, the same limit covers the whole write and the wait for earlier
+ * entries.
+ */
 const BUDGET_MS = 3000
 /** Maximum number of event entries that wait for the store. */
 const MOST_WAITING = 10_000

@@ -115,7 +115,9 @@ function connectionOf(
   }: ConnectionSettings,
   { clock, log, sealer, callbackUrl, upstream, own, fits }: Made
 ): Connection {
-  /** Returns the result of the host's function, or `otherwise` if it fails, so that its error ends no sign-in. */
+  /**
+   * Returns the result of the host's function, or `otherwise` if it fails. The failure of a function ends no sign-in.
+   */
   const asked = <Answer>(hook: string, ask: () => Answer, otherwise: Answer): Answer => {
     try {
       return ask()

@@ -10,7 +10,7 @@ import { connectPages } from './pages/part.ts'
 export async function create(on: readonly ConnectionSettings[], kernel: Kernel): Promise<Parts> {
   const { accounts, assertions, settings } = kernel
   const { clock, service, users } = accounts
-  // Cannot happen: `checkConnections` requires an assertion store. The line is for the type.
+  // Never happens: `checkConnections` requires an assertion store. The check is only for the type.
   if (assertions === undefined) return {}
   const connections = await connectionsOf(on, settings, {
     ...kernel,

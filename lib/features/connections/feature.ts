@@ -64,8 +64,8 @@ function refuseUnmade({ connections }: Readonly<Record<string, unknown>>): void 
 }
 
 /**
- * Checks the fields of each provider. Without types a host can omit or misspell an argument of the function that makes
- * the provider.
+ * Checks the fields of each provider. A host that does not use TypeScript may omit or misspell an argument of the
+ * function that makes the provider.
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the path
  */
 function checkProviders({ connections = [] }: AuthorityOptions): void {

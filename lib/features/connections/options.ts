@@ -78,7 +78,7 @@ export interface ConnectionsOption extends Given<typeof CONNECTION_OPTIONS> {}
 /** A checked connection with every default filled in. */
 export type ConnectionSettings = ReturnType<typeof resolveConnections>[number]
 
-/** `mayRegister`: the option `registration` and the user store allow new accounts. */
+/** Fills in the defaults. `mayRegister`: the option `registration` and the user store allow new accounts. */
 export function resolveConnections(given: readonly ConnectionOption[] = [], mayRegister: boolean) {
   return given.map((option) => {
     const settings = filled(CONNECTION, option, { scopes: option.provider.scopes, registration: mayRegister })

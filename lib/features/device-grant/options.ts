@@ -50,7 +50,9 @@ export interface DeviceModels {
       scopes: ShownScope[]
       /** The lifetime of the access, in seconds. */
       lifetimeSeconds: number
-      /** Milliseconds since the epoch at which the device asked. `ip` and `userAgent` are those of its request. */
+      /**
+       * Milliseconds since the epoch at which the device asked. `ip` and `userAgent` are those of the device's request.
+       */
       askedAt: number
       ip: string | null
       userAgent: string | null

@@ -9,7 +9,8 @@ import type { FactorSettings } from '../second-factors/options.ts'
 import { canHavePasskeys, PASSKEY_GRANT, PASSKEY_OPTIONS, type PasskeySettings, resolvePasskeys } from './options.ts'
 
 /**
- * Passkeys and security keys. On if second factors are on and browsers support passkeys for the issuer, unless `false`.
+ * Passkeys and security keys. On if second factors are on and browsers support passkeys for the issuer, unless the
+ * option is `false`.
  */
 export const passkeys: Feature<{ factors: FactorSettings; passkeys: PasskeySettings }> = {
   name: 'passkeys',

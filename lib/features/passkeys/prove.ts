@@ -13,7 +13,9 @@ import type { MessageCause } from '../../accounts/outbox.ts'
 import { type ChallengePurpose, isChallengeOf, type PasskeyConfig, purposeOf } from './challenges.ts'
 import type { GivenCredential, PasskeyPurpose, ProvedByPasskey } from '../../accounts/factor-kinds.ts'
 
-/** The refusal has one text, whatever is wrong. `reason` is for pages, `detail` for the log. */
+/**
+ * Makes the error for a refused passkey, with one text for every cause. `reason` is for pages, `detail` for the log.
+ */
 function refused(
   detail: string,
   reason: 'passkey_refused' | 'unknown_passkey' | 'passkey_copied' = 'passkey_refused'

@@ -208,8 +208,7 @@ async function stepTowards(
   if (acr === MFA_ACR && hasSecond && lacksCode) return 'second_factor'
   if (await reaches(acr, user, found, { hostedSignIn }, accounts)) {
     if (hostedSignIn) return 'reauthenticate'
-    // The host's own sign-in page asks for no passkey of this service. The hosted page asks for it as the second
-    // factor.
+    // The host's own sign-in page asks for no passkey of this service. The page of the second factor asks for it.
     return acr === PASSKEY_ACR ? (lacksCode ? 'second_factor' : 'never') : null
   }
   const { apps, passkeys } = newKindsOf(accounts)

@@ -21,10 +21,10 @@ import { invalidLink } from '../../accounts/message-codes.ts'
  * of a second factor before there is a session, with or without `mfa.required`. The address of the account need not be
  * confirmed before that, because the host has checked more than a mailbox.
  *
- * The link is only for users without a second factor, and never replaces an existing one. A new password ends the link,
- * because the link is bound to the password hash. Another link and every change of the user's factors end it too,
- * because it is bound to the device epoch, which changes each time. The events that end other messages end the link
- * (`endOpenTokens`). All this ends the invitation of the browser too.
+ * The link is only for users without a second factor, and never replaces an existing one. It is bound to the password
+ * hash and to the device epoch. So a new password, another link and every change of the user's factors end it. A new
+ * address, a disabled account and a removed account end it too (`endOpenTokens`). All these events also end the
+ * invitation of the browser.
  */
 
 const LIFETIME_MS = 24 * 60 * 60 * 1000

@@ -214,10 +214,10 @@ export interface SecondFactorModels {
    * with the `decision` `codes`. `signInUrl`: the user signs in again before any change. `enrolUrl` leads to the page
    * `account_totp`; `null`: there are no apps. `twoStep`: whether sign-ins need a second step, and which change a
    * button `decision` with `two_step_on` or `two_step_off` may make. `recoveryCodesLeft` is `null` while `twoStep.on`
-   * is false. `hasPassword`: whether a password alone is enough after the last factor is removed. `mustKeepOne`: the
-   * last factor can't be removed. `factors` are the apps. `addPasskeyUrl` leads to the page `account_passkey`, and is
-   * `null` without passkeys. `removing`: the factor for whose removal the page asks for a confirmation. `canForget`: a
-   * button `decision` with the value `forget` forgets all remembered browsers.
+   * is false. `hasPassword`: the account has a password, which alone is enough after the last factor is removed.
+   * `mustKeepOne`: the last factor can't be removed. `factors` are the apps. `addPasskeyUrl` leads to the page
+   * `account_passkey`, and is `null` without passkeys. `removing`: the factor for whose removal the page asks for a
+   * confirmation. `canForget`: a button `decision` with the value `forget` forgets all remembered browsers.
    */
   account_security: AccountModel & {
     factors: AccountFactor[]

@@ -60,11 +60,11 @@ export const actBy = (
   }
 })
 
-/** Describes the action of a request to the admin API. */
+/** Describes the action that a request to the admin API asks for. */
 export const askedBy = (request: FastifyRequest, deps: Pick<AdminDeps, 'isProtected'>): Acting =>
   actBy(adminOf(request), originOf(request), deps)
 
-/** Creates an endpoint for an action on a user. It takes an optional `reason` and answers 204. */
+/** Creates an endpoint for an action on a user. The endpoint takes an optional `reason` and answers 204. */
 export const acting = (
   action: {
     method: 'POST' | 'DELETE'

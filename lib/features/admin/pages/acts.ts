@@ -97,7 +97,7 @@ export interface Act {
   /** The parts of the question before and after the username. */
   question: [before: string, after: string]
   button: string
-  /** The note after the action. `already`: the note if its effect was there before. */
+  /** The note after the action. `already`: the note if the action had been done before. */
   done: string
   already?: string
   isDone?(person: Person): boolean

@@ -51,7 +51,7 @@ export function nameFields(state: FormState, { username, email }: Form, username
   ]
 }
 
-/** Returns the state of a form with these field names, which shows an error at its field. */
+/** Makes the state of a form with these field names. An error of a field is shown at that field. */
 export const stateOf = (
   error: OAuthError | null | undefined,
   names: readonly string[],

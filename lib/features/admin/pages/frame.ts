@@ -110,7 +110,7 @@ ${ways.map(
   })
 }
 
-/** A form that posts to the page's own URL and names the session that the page was shown to. */
+/** A form that posts to the page's own URL. It contains the id of the session to which the page was shown. */
 export const sessionForm = ({ url, person, formId }: AdminVisit, content: HtmlValue): Html =>
   html`<form method="post" action="${url}">
 ${hidden('session', person.session.sid)}${hidden('form', formId)}${content}</form>

@@ -93,7 +93,8 @@ export function adminPage(child: FastifyInstance, page: AdminPage, deps: AdminPa
     }
     if (!(await isFresh(visit))) return await leave(signInUrl('admin', visit, pages))
     noStore(reply)
-    // Requests from a sibling domain, such as for an image, also carry the cookie. They must not use up the rate limit.
+    // Requests from another subdomain, such as for an image, also carry the cookie. They must not use up the rate
+    // limit.
     const { 'sec-fetch-dest': goal = 'document' } = request.headers
     if (!isFromOwnPage(request, accounts.issuer) && (request.method === 'POST' || goal !== 'document'))
       throw crossSite()

@@ -45,7 +45,7 @@ interface Begin {
 }
 
 /**
- * Begins a sign-in at another provider: sets its cookie, and returns the provider's URL for the browser.
+ * Begins a sign-in at another provider: sets a cookie for it, and returns the provider's URL for the browser.
  * @throws OAuthError `invalid_request` if `journey.query` is too long for the cookie; UpstreamError `outage`
  */
 export async function beginConnect(
@@ -177,8 +177,8 @@ export function connectStart(child: FastifyInstance, deps: ConnectPageDeps): voi
       const invitation = token === '' ? null : token
       if (!isFromOurPage(request, issuer))
         return await reply.redirect(startUrl({ query: journey.query, invitation }, deps), 303)
-      // Only the re-authentication page sends `session`. Its user may have signed out since, or another user may have
-      // signed in.
+      // Only the re-authentication page sends `session`. The user of that session may have signed out since, or another
+      // user may have signed in.
       const sid = queryParam(request, 'session')
       const person = sid === '' ? null : await browser.signedIn(request)
       if (sid !== '' && person?.session.sid !== sid)

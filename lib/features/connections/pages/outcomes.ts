@@ -19,7 +19,7 @@ interface Answered {
   flow: ConnectFlow
 }
 
-/** The person of a checked answer, as the use cases take them. */
+/** Converts a checked answer to the person that the use cases take. */
 const personIn = ({ connection, result, flow }: Answered, { clock }: Pick<AccountsDeps, 'clock'>): FederatedPerson =>
   personOf(result, connection, { now: clock.now(), askedFresh: flow.fresh })
 

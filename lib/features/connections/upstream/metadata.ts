@@ -21,7 +21,7 @@ interface ProviderMetadata {
 }
 
 /**
- * The provider's endpoints and abilities, from its metadata, or from the connection if they are fixed.
+ * Returns the provider's endpoints and abilities, from its metadata, or from the connection if that sets the endpoints.
  * @throws UpstreamError `outage`
  */
 export async function metadataOf(provider: Provider, reach: Reach): Promise<ProviderMetadata> {

@@ -132,7 +132,7 @@ interface AppToken {
   rules: AppTokenRules
   provider: Provider
   metadata(): Promise<oauth.AuthorizationServer>
-  /** The client that a token of this audience is for. */
+  /** Returns the client to which a token with this audience belongs. */
   clientFor(audience: string): oauth.Client
   verify: ReturnType<typeof signatureCheck>
 }
