@@ -11,14 +11,12 @@ import { type AccountSlots, type AuditedAct, slotOf } from './slots.ts'
 export const MAX_ID = 255
 /** The number of days for which an invitation works. */
 export const INVITATION_DAYS = 7
-/**
- * The minimum and maximum length of a reason, in characters. The minimum applies only to actions that require a reason.
- */
+/** The minimum and maximum length of a reason, in characters. Only some actions require a reason of the minimum. */
 export const REASON = { least: 10, most: 500 } as const
 
 /**
- * True if the reason has an accepted length and can be stored. Invisible format characters (`Cf`) do not count towards
- * the minimum.
+ * True if the reason has an accepted length and can be stored. Invisible format characters (`Cf`) and white space at
+ * both ends do not count towards the minimum.
  */
 export const isReason = (text: string): boolean =>
   isStorable(text) && text.length <= REASON.most && text.replaceAll(/\p{Cf}/gu, '').trim().length >= REASON.least
@@ -45,8 +43,8 @@ export async function actedOn(
 }
 
 /**
- * Finds the user as `actedOn` does, compares the version, and runs an administrator's action on the user between two
- * entries of the audit log. A refusal gets the second entry too.
+ * Writes an entry to the audit log, finds the user as `actedOn` does, compares the version, runs an administrator's
+ * action on the user, and writes a second entry with the result. A refusal gets the second entry too.
  * @throws OAuthError `changed_meanwhile`; the errors of `actedOn` and of `work`
  */
 export async function auditedOn<Answer>(

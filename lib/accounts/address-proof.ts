@@ -7,7 +7,8 @@ import { addressOf } from './outbox.ts'
  * A used link or code of a message proves an address, and so does a connection that is authoritative for the mailbox.
  * Any other "verified" flag is only the claim of a provider. Before the proof, the account may belong to a person who
  * entered another person's address. So each link, passkey and authenticator app that is added before the proof is
- * provisional. The proof ends the provisional ones and no others.
+ * provisional. `endProvisional` ends them when the owner of the mailbox takes the account, for example by a password
+ * reset. The mere confirmation of an address ends none.
  */
 
 const provedAtOf = ({ emailProvedAt }: User): number | null =>
@@ -38,7 +39,7 @@ export function isPasswordOlder(user: User): boolean {
 }
 
 /**
- * True if the user has a factor that is not provisional, so that access to the mailbox alone does not open the account.
+ * True if the user has a second factor that is not provisional. The mailbox alone then does not open the account.
  */
 export async function keepsFactor(user: User, { slots }: Pick<AccountsDeps, 'slots'>): Promise<boolean> {
   for (const { keepsAgainstMailbox } of slots) if ((await keepsAgainstMailbox?.(user)) === true) return true
@@ -46,9 +47,9 @@ export async function keepsFactor(user: User, { slots }: Pick<AccountsDeps, 'slo
 }
 
 /**
- * Marks the user's address as proved. `since`: when the proof began, in milliseconds since the epoch. A password that
- * was set after `since` belongs to the owner of the address.
- * @returns `false` if nothing was written: there is no address, it is proved already, or the store can't save this
+ * Marks the user's address as proved. `since`: the time at which the proof began, in milliseconds since the epoch. A
+ * password that was set after `since` belongs to the owner of the address.
+ * @returns `false` without a write: there is no address, it is proved already, or the store can't save the proof
  */
 export async function markProved(user: User, since: number, { users }: Pick<AccountsDeps, 'users'>): Promise<boolean> {
   if (users.setEmailVerified === undefined || isProved(user) || addressOf(user) === '') return false

@@ -23,9 +23,9 @@ const STAND_IN = 'a password that does not fit'
 
 /**
  * Returns the user whom this username and password authenticate. Every refusal (unknown name, wrong password, disabled
- * account, no password, impossible password) runs one hash and has the same error, so that neither reveals the cause.
- * Only a correct password for an unverified email gets an error with a reason. The caller may commit tokens afterwards,
- * but must call `confirmAuthentic` before it hands them out.
+ * account, no password, impossible password) runs one hash and has the same error, so that neither the error nor its
+ * time reveals the cause. Only a correct password for an unverified email gets an error with a reason. The caller may
+ * commit tokens afterwards, but must call `confirmAuthentic` before it hands them out.
  * @throws OAuthError `invalid_grant`; `temporarily_unavailable` if the hashing queue is full
  */
 export async function authenticatePassword(signIn: PasswordSignIn, deps: AccountsDeps): Promise<User> {
@@ -34,7 +34,7 @@ export async function authenticatePassword(signIn: PasswordSignIn, deps: Account
 }
 
 /**
- * Like `authenticatePassword`, but also returns the user's second factors (`null`: second factors are off). Reads them
+ * Like `authenticatePassword`, but also returns the user's second factors (`null`: the feature is off). Reads them
  * while the hash runs, and for an unknown username too, so that neither the time nor an outage of the store reveals
  * which users exist.
  */
@@ -66,7 +66,7 @@ export async function proveByPassword(
       throw new OAuthError('invalid_grant', 'The email address is not confirmed yet.', { reason })
     throw new OAuthError('invalid_grant', 'The username or password is wrong.')
   }
-  // After `match_of_a_part` the old hash stays: it covers only a part of the typed password, so the rest may be a typo.
+  // After `match_of_a_part` the old hash stays: it covers only a part of the typed password. The rest may be a typo.
   if (verdict === 'match') replaceOldHash(user, password, deps)
   return { user, factors }
 }
@@ -76,11 +76,11 @@ export async function proveByPassword(
  * tokens. If it returns `null` (and emits `login_failed`) or rejects, revoke the session or the tokens and do not hand
  * them out.
  *
- * A password change writes the new hash first and then revokes the user's families. A family that was committed before
- * that revocation ends with it. For a later family, this function reads the new hash, the old password does not match
- * it, and the sign-in fails. So no family that the old password opened remains, in either order. The same holds for an
- * account that is disabled, because its families are revoked after that write. A changed hash alone is no failure: if a
- * parallel sign-in only replaced a hash of an old format, the new hash still matches the password.
+ * A password change stores the new hash and then revokes the user's sessions and tokens. Those that were committed
+ * before this revocation end with it. For later ones, this function reads the new hash, which the old password does not
+ * match. So in either order nothing remains that the old password opened. Disabling an account works in the same order.
+ * A changed hash alone is no failure: if a parallel sign-in only replaced a hash of an old format, the new hash still
+ * matches the password.
  */
 export async function confirmAuthentic(
   user: User,
@@ -115,7 +115,7 @@ export async function verifyOnce(
   return 'no_match'
 }
 
-/** The reason why this user can't sign in after this verdict on their password, for the log; `null`: they can. */
+/** Returns the reason why this user can't sign in after this verdict on their password. `null`: they can. */
 export function failureOf(
   user: User | null,
   verdict: Verdict,
@@ -153,8 +153,9 @@ export async function onceRehashed(
 }
 
 /**
- * Replaces a hash of an old format, cost or pepper after the reply, so that a login does not take longer because of it.
- * Compare-and-set, so that a login from before a password change does not restore the old password.
+ * Replaces a hash of an old format, cost or pepper in the background, so that the sign-in does not wait for it. The
+ * store compares the old hash before the write: a sign-in from before a password change must not restore the old
+ * password.
  */
 function replaceOldHash(user: User, password: string, deps: AccountsDeps): void {
   const { users, hashing } = deps
@@ -163,10 +164,10 @@ function replaceOldHash(user: User, password: string, deps: AccountsDeps): void 
   deps.background.run(rehashOf(id), 'a password hash could not be replaced', async () => {
     try {
       const next = await hashing.hash(password)
-      // `false`: another request was faster. Its hash is newer than the one read here.
+      // If the store returns `false`, another request has replaced the hash. Its hash is newer, and stays.
       await users.setPasswordHash?.(id, next, passwordHash)
     } catch (error) {
-      // Leaves a full hashing queue to users who wait for a reply. The next sign-in tries again.
+      // A full hashing queue is left to the users who wait for a reply. The next sign-in tries again.
       if (!(error instanceof OAuthError && error.error === 'temporarily_unavailable')) throw error
     }
   })

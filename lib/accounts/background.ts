@@ -4,13 +4,14 @@ import type { Clock } from '../ports/clock.ts'
 /** Runs work that no reply waits for. */
 export interface Background {
   /**
-   * Starts `work` in a later turn of the event loop. While work with the same `key` waits or runs, drops further work
-   * with that key, because it would do the same. Reports a failure to `onError`, with `what` as its text. Returns at
-   * once and never throws. With `retries`, tries failed work again after 1, 10 and 60 seconds, and reports only the
-   * last failure. Drops the work if its queue is full, and reports the first such drop of an overload.
+   * Starts `work` in a later turn of the event loop. Returns at once and never throws. While work with the same `key`
+   * waits or runs, drops further work with that key, because it would do the same. Reports a failure to `onError`, with
+   * `what` as its text. With `retries`, tries failed work again after 1, 10 and 60 seconds, and reports only the last
+   * failure. Drops the work if its queue is full or closed. Of the drops in one overload, reports the first, and at the
+   * end the number of all.
    */
   run(key: string, what: string, work: () => Promise<void>, options?: { retries: boolean }): void
-  /** Drops work with this key that waits for its start or for another try. */
+  /** Drops work with this key that waits for its start or for a retry. Does not stop work that runs. */
   drop(key: string): void
   /** Resolves when no work with this key waits or runs: at once if there is none. */
   done(key: string): Promise<void>
@@ -30,8 +31,8 @@ interface Work {
 }
 
 /**
- * The capacity of each of the two queues, with retries and without. Further work is dropped, so that a flood does not
- * pile up.
+ * The capacity of each of the two queues, the one with retries and the one without. Further work is dropped, so that a
+ * flood of it does not fill the memory.
  */
 const MAX_WORKS = 256
 /** The delays before the retries of failed work or of a failed message, in milliseconds. */
@@ -100,8 +101,8 @@ export function createBackground({
 }
 
 /**
- * How often `lookLater` checks the outcome. A check that rejects does not count. If no check rejects, the last one is
- * after 11 seconds, because a store may still write after the 5 seconds that it has for an answer.
+ * The number of checks of `lookLater`, without those that reject. If no check rejects, the last one is after 11
+ * seconds. A store may still write after the 5 seconds that it has for an answer.
  */
 const LOOKS = 3
 
@@ -125,7 +126,7 @@ export function lookLater(background: Background, key: string, what: string, loo
 
 /**
  * Shares running work between callers. A call with the key of running work gets the result of that run. A call after
- * its end runs `work` again.
+ * the end of that run starts `work` again.
  */
 export function onceUnderWay<Result>(): (key: string, work: () => Promise<Result>) => Promise<Result> {
   const underWay = new Map<string, Promise<Result>>()

@@ -34,7 +34,7 @@ export async function beginSession(
 
 /**
  * Commits a session after the last proof, then checks the proofs again (`confirm`). If they no longer hold, revokes the
- * session and returns `null`. If the check fails, revokes the session and rejects.
+ * session and returns `null`. If `confirm` rejects, revokes the session and rejects.
  */
 export async function commitSession(
   { user, by, connection, methods, clientId, isNew, confirm }: Omit<SignIn, 'factors' | 'identity' | 'writes'>,
@@ -78,8 +78,8 @@ const SPACING_MS = 60 * 60 * 1000
 const subjectOf = (userId: string): string[] => ['new_sign_in', userId]
 
 /**
- * Reports a new session in a browser that had no session of this account with the present password before: emits an
- * event, and sends a message at most once an hour. Prepares the message in the background, so that it neither delays
+ * Reports a new session in a browser that never had a session of this account with the present password: emits an
+ * event, and sends the user at most one message an hour. Sends the message in the background, so that it neither delays
  * nor fails the sign-in.
  */
 function tellOfNewSignIn(

@@ -46,7 +46,7 @@ export const confirmingOf = ({ user, address, sid, asker }: AskedChange): Confir
 /**
  * Confirms a change of address by the code in the message. Works only in the browser and the sign-in that asked for the
  * change.
- * @throws OAuthError `invalid_code`
+ * @throws OAuthError `invalid_code`; `temporarily_unavailable`
  */
 export async function confirmEmailChangeByCode(
   { code, stay, locale, origin, ...asked }: AskedChange & Omit<Confirmation, 'token'> & { code: string },
@@ -62,8 +62,8 @@ export interface Confirmation extends MessageCause {
   token: string
   /**
    * Returns the sign-in with this id as the one that survives the change, with a new secret for its browser. Left out
-   * if the request can't come from the browser of that sign-in. That browser is then signed out, because it could not
-   * receive a new secret.
+   * if the request can't come from the browser of that sign-in. That browser can't get the new secret, and so is signed
+   * out.
    */
   stay?: ((sid: string) => StayingSignIn) | undefined
 }
@@ -82,7 +82,7 @@ interface EmailChange {
   sentAt: number
   /**
    * True if the account has the new address already: an earlier attempt changed it and failed afterwards. This attempt
-   * then does only the rest.
+   * then does only the remaining steps.
    */
   isMade: boolean
 }
@@ -99,7 +99,7 @@ export async function checkEmailChange(token: string, deps: AccountsDeps): Promi
   const user = record === null ? null : await users.findById(record.userId)
   if (record === null || address === undefined || sid === undefined || !isActive(user)) throw invalidLink()
   const isMade = addressOf(user) === address
-  // The link is good only while the account has the address and the password that it had when the link was sent.
+  // The link works only while the account has the address and the password that it had when the link was sent.
   if (!isBoundTo(token, 1, user.passwordHash ?? '') || !(isMade || isBoundTo(token, 0, addressOf(user))))
     throw invalidLink()
   // A connection may have begun to manage the domain after the link was sent.
@@ -109,12 +109,12 @@ export async function checkEmailChange(token: string, deps: AccountsDeps): Promi
 
 /**
  * Gives the account the new address and marks it as confirmed. If the username is an email address, changes it too.
- * Ends provisional factors and identity links. Older identity links become provisional, so that a password reset from
- * the new mailbox ends them. Ends the other open links in messages (not undo links), and all sign-ins except the one
- * that asked. Sends a notice to the former address. Uses up the link last, so that it works again if a store fails
- * half-way.
- * @throws OAuthError `invalid_token` with status 400, also if another account has taken the address meanwhile, whose
- * owner then gets a message; `temporarily_unavailable`
+ * Ends the provisional factors and the provisional identity links. All other identity links become provisional, so that
+ * a password reset from the new mailbox ends them. Ends the other open links in messages, except undo links, and all
+ * sign-ins except the one that asked. Sends a notice to the former address. Uses up the link last, so that it works
+ * again if a store fails half-way.
+ * @throws OAuthError `invalid_token` with status 400, also if another account has taken the address meanwhile. The
+ * owner of that account then gets a message. `temporarily_unavailable`
  */
 export async function confirmEmailChange({ token, stay, ...cause }: Confirmation, deps: AccountsDeps): Promise<void> {
   const change = await checkEmailChange(token, deps)
@@ -145,8 +145,8 @@ export async function refuseEmailChange(
 
 /**
  * Makes the change and sends a notice to the former address. If the store's answer is lost, checks in the background
- * whether the change was made and sends the notice then, because a repeated request would find the change made and send
- * none. The former address may get two notices, which is better than none.
+ * whether the change was made, and sends the notice then. A repeated request would find the change made and send none.
+ * The former address may get two notices, which is better than none.
  */
 async function changeAndTell(
   change: EmailChange,
@@ -178,7 +178,7 @@ async function changeAndTell(
   }
 }
 
-/** Makes the change and returns the user as before it. `null`: another request has made this change meanwhile. */
+/** Makes the change and returns the user before it. `null`: another request has made this change meanwhile. */
 async function makeChange(
   change: EmailChange,
   token: string,

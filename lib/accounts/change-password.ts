@@ -29,7 +29,7 @@ export interface NewPassword {
   origin: Origin
 }
 
-/** How long a change that failed half-way can be finished by repeating it. */
+/** The time in which a change that failed half-way can be finished by repeating it. */
 export const UNFINISHED_FOR_MS = 60 * 60 * 1000
 
 /**
@@ -71,7 +71,7 @@ export async function setNewPassword(
 /**
  * Ends everything that the user's password opened. If the user has a password, replaces it with a random one that
  * nobody knows.
- * @throws OAuthError `temporarily_unavailable` if another request changes the account at the same moment
+ * @throws OAuthError `temporarily_unavailable`, also if another request changes the account at the same moment
  */
 export async function endPassword(user: User, given: NewPassword, deps: AccountsDeps): Promise<void> {
   if (user.passwordHash === null) {
@@ -81,7 +81,10 @@ export async function endPassword(user: User, given: NewPassword, deps: Accounts
     throw changedMeanwhile()
 }
 
-/** Does the work that follows the storing of a new hash: ends sign-ins, consents and open links. Can be repeated. */
+/**
+ * Does the work after a new hash is stored: ends sign-ins, consents and open links, and provisional factors and links
+ * too unless `by` is `change`. Can be repeated.
+ */
 export async function finishNewPassword(user: User, given: NewPassword, deps: AccountsDeps): Promise<void> {
   await endAll(user, given, deps)
   try {
@@ -93,7 +96,7 @@ export async function finishNewPassword(user: User, given: NewPassword, deps: Ac
   }
 }
 
-/** True if the user's present hash was set by a change that has not ended everything yet. */
+/** True if a change set the user's present hash and is not known to have ended everything since. */
 export async function isUnfinished(
   { id, passwordHash }: User,
   { oneTimeTokens, clock }: AccountsDeps
@@ -104,10 +107,9 @@ export async function isUnfinished(
 }
 
 /**
- * Ends the user's sign-ins, then their consents, because a signed-in user could give a new consent. Unless a signed-in
- * user or the host changes the password, ends provisional factors and identity links before both. Each step runs even
- * if another has failed, so that an outage of one store does not keep a thief signed in by another. Rejects with the
- * first failure.
+ * Ends the user's sign-ins, then their consents, because a signed-in user could give a new consent. Unless `by` is
+ * `change`, ends provisional factors and identity links before both. Runs each step even if another has failed: an
+ * outage of one store must not keep a thief signed in through another. Then rejects with the first failure.
  */
 export async function endAll(
   user: User,
@@ -146,8 +148,8 @@ export async function endConsents(
 }
 
 /**
- * True if the user has API keys that have not expired, for the message about the new password. Also true if the keys
- * can't be read: a thief may have made one, and an outage must not stop the password change.
+ * True if the user has API keys that have not expired. The message about the new password then mentions them. Also true
+ * if the keys can't be read: a thief may have made one, and an outage must not stop the password change.
  */
 async function keepsApiKeys({ id }: User, deps: AccountsDeps): Promise<boolean> {
   try {
@@ -224,8 +226,8 @@ export async function replacePassword(userId: string, newPassword: string, deps:
 
 /**
  * True if an earlier try of this change stored its hash and failed afterwards. The new password is then the current
- * one, and proves as much as the former one did. Accepts it only for the hash of an unfinished change, so that an
- * attacker gains no extra guess.
+ * one, and proves as much as the former one did. Compares the password only while a change is unfinished. Otherwise
+ * each request would test two guesses at the current password.
  */
 async function wasBegunBefore(user: User, newPassword: string, deps: AccountsDeps): Promise<boolean> {
   return isActive(user) && (await isUnfinished(user, deps)) && (await verifyOnce(user, newPassword, deps)) === 'match'

@@ -15,7 +15,7 @@ import type { AccountSlots } from './slots.ts'
 
 /** Short codes in messages. */
 export interface MessageCodes {
-  /** The HMAC key for the digests of codes, and for the values that replace names in the store. */
+  /** The HMAC key for the digests of codes, and for the digests that name their owners in the store. */
   key: Uint8Array
   redeem: NonNullable<OneTimeTokenStore['redeemCode']>
 }
@@ -24,8 +24,8 @@ export interface MessageCodes {
 export interface AccountsDeps {
   issuer: string
   /**
-   * Names this registration of the plugin by issuer and prefix. A value that is sealed here does not open at another
-   * registration.
+   * Names this registration of the plugin by issuer and prefix. A value that is sealed with this name does not open at
+   * another registration.
    */
   service: string
   users: UserStore
@@ -35,13 +35,13 @@ export interface AccountsDeps {
   /** `null`: the state can't count wrong codes, so messages have links only. */
   codes: MessageCodes | null
   consents: ConsentStore
-  /** The contributions of the features that are on. */
+  /** The account slots of the features that are on. */
   slots: readonly AccountSlots[]
   sessions: Sessions
   background: Background
   /** `null`: the host has no `sendMessage`. */
   outbox: Outbox | null
-  /** Limits the messages that strangers can cause to be sent to one person. */
+  /** Limits the number of messages that strangers can make this service send to one person. */
   messageBound: MessageBound
   /** `email`: a new username is an email address, and is stored as the account's email too. */
   usernames: 'email' | 'any'
@@ -49,7 +49,7 @@ export interface AccountsDeps {
   verifyEmail: boolean
   /** The connections by id. A link whose connection is missing here opens nothing. */
   connections: ReadonlyMap<string, ConnectionWay>
-  /** The link in a message. Made from the issuer, never from a request. */
+  /** Makes the link for a message. Its origin is that of the issuer, never of a request. */
   messageUrl(kind: MessageTokenPurpose | 'sign_in_code', token: string): string
   /** Makes the link that takes a change back. `null`: there are no hosted pages. */
   undoUrl: ((token: string) => string) | null

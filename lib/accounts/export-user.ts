@@ -4,7 +4,7 @@ import type { UserExport } from './managed-users.ts'
 import type { AccountsDeps } from './deps.ts'
 import { addressOf } from './outbox.ts'
 
-/** The time as an ISO 8601 text, for an export. `null` if there is none. */
+/** The time as an ISO 8601 text, for an export. `null` if there is no time. */
 export const timeOf = (at: number | Date | null | undefined): string | null =>
   at === null || at === undefined ? null : new Date(at).toISOString()
 
@@ -21,8 +21,8 @@ export const shownSession = ({ id, kind, clientId, scope, userAgent, createdAt, 
 })
 
 /**
- * Collects all that the service keeps of a user: the profile with the columns `fields`, sign-ins, consents, identity
- * links, and the data of each feature.
+ * Collects the data that the service keeps of a user: the profile with the columns `fields`, sign-ins, consents,
+ * identity links, and the data of each feature.
  */
 export async function exportUser(user: User, fields: readonly string[], deps: AccountsDeps): Promise<UserExport> {
   const { users, sessions, consents, slots, clock } = deps

@@ -15,31 +15,30 @@ import type { ImportedTotp } from '../protocol/totp.ts'
  */
 export type GivenCredential = string | object
 
-/** A `security_key` need not verify its holder, so it counts only as a second factor. */
+/** A `security_key` need not verify its holder, so it is only a second factor. */
 export type PasskeyKind = 'passkey' | 'security_key'
 
 /**
- * The user who sets up a factor: signed in (`sid`), or with a `ticket` for a proved first factor. `holds` checks if
- * that factor is still valid. `isInvited`: a link of the host led the user here. The host vouches for this user, so the
- * address of the account need not be confirmed first.
+ * The user who sets up a factor: signed in (`sid`), or with a `ticket` for a proved first factor. `holds` resolves to
+ * `false` once that first factor is no longer valid. `isInvited`: a link of the host led the user here. The host
+ * vouches for this user, so the address of the account need not be confirmed first.
  */
 export type Enroller = (
   | { user: User; sid: string }
   | { user: User; sid: null; ticket: string; holds(): Promise<boolean> }
 ) & { isInvited?: boolean | undefined }
 
-/** Turning on two-step sign-in ends all sign-ins except `stays`. `null`: nobody is signed in yet. */
+/** The sign-in that stays when two-step sign-in is turned on and all others end. `null`: nobody is signed in yet. */
 export interface Staying {
   stays: StayingSignIn | null
 }
 
-/**
- * The reason to ask a known user for a passkey: as the second factor of a sign-in, or again while they are signed in.
- */
+/** The reason to ask a known user for a passkey: the second factor of a sign-in, or a new proof while signed in. */
 export type PasskeyPurpose = { purpose: 'second_factor' } | { purpose: 'reauthentication'; sid: string }
 
 /**
- * `turnsOn`: set if the passkey is to be the second factor and turn on two-step sign-in. All other sign-ins end then.
+ * A passkey to add. `turnsOn`: set if the passkey is to turn on two-step sign-in as the second factor. Then all other
+ * sign-ins end.
  */
 export type PasskeyAddition = Enroller &
   MessageCause & { credential: GivenCredential; name: string; turnsOn?: Staying | undefined }
@@ -64,11 +63,11 @@ export interface ProvedByPasskey {
 }
 
 /**
- * Passkeys and security keys. Challenges are not stored: each contains a MAC. A challenge is recorded as used after its
- * answer was verified.
+ * Passkeys and security keys. Challenges are not stored: each contains a MAC. Once the answer to a challenge has proved
+ * a passkey, the challenge is recorded as used.
  */
 export interface Passkeys {
-  /** The passkeys among these by which the user can sign in without anything else. */
+  /** Returns the passkeys among `found` with which the user can sign in without anything else. */
   alone(found: UserFactors): PasskeyFactor[]
   /** The Relying Party ID of the passkeys of this server. Pages also name it in the signals to the browser. */
   rpId: string
@@ -78,9 +77,9 @@ export interface Passkeys {
   prompt: boolean
 
   /**
-   * Options to create a passkey, for a user whose sign-in is fresh, or who must set up a factor before they are signed
-   * in. Stores a user handle if the user has none. The answer is accepted for ten minutes, in this sign-in only, and
-   * only while the factors of the user stay the same.
+   * Makes options to create a passkey. The user's sign-in is fresh, or the user must set up a factor before they are
+   * signed in. Stores a user handle if the user has none. The answer is accepted for ten minutes, in this sign-in only,
+   * and only while the factors of the user stay the same.
    * @throws OAuthError `not_found` if passkeys are not set up here; `access_denied` if the address of the account must
    * be confirmed first
    */
@@ -92,17 +91,17 @@ export interface Passkeys {
    */
   add(addition: PasskeyAddition): Promise<FactorAdded>
 
-  /** Options for a sign-in by any user's passkey. They depend on no user, cost one HMAC and work for ten minutes. */
+  /** Makes options for a sign-in by any user's passkey. They depend on no user, and work for ten minutes. */
   signInOptions(): PasskeyRequestOptions
   /**
    * Returns the user who answered `signInOptions`. The passkey has verified its holder, so it counts as both factors.
-   * @throws OAuthError `invalid_grant` with one text for all causes. Its `reason`, for pages only, is `unknown_passkey`
-   * if the server does not know the passkey, so that the page can tell the browser (`signalUnknownCredential`). It is
-   * `passkey_copied` if the counter of the passkey did not grow, and otherwise `passkey_refused`
+   * @throws OAuthError `invalid_grant` with one text for all causes. Its `reason` is for pages only: `unknown_passkey`
+   * if the server does not know the passkey, so that the page can tell the browser (`signalUnknownCredential`),
+   * `passkey_copied` if the counter of the passkey did not grow, otherwise `passkey_refused`
    */
   proveAlone(given: { credential: GivenCredential; clientId: string | null } & MessageCause): Promise<ProvedByPasskey>
 
-  /** Options for a known user to prove a passkey. `null`: the user has none that works here. */
+  /** Makes options for a known user to prove a passkey. `null`: the user has none that works here. */
   optionsFor(of: { user: User; found: UserFactors } & PasskeyPurpose): PasskeyRequestOptions | null
   /**
    * Verifies the answer of the user to `optionsFor`. The `method` of the proof is `passkey`, or `security_key` if the
@@ -115,11 +114,11 @@ export interface Passkeys {
   ): Promise<AuthenticationProof>
 }
 
-/** An authenticator app that is about to be added. Nothing of it is stored. */
+/** An authenticator app that is about to be added. The server stores nothing of it. */
 export interface Enrolment {
   /**
-   * The enrolment, sealed for the user and the sign-in that began it. The caller of `confirm` gives it back with the
-   * first code.
+   * The key and the time of the enrolment, sealed for the user and the sign-in that began it. The caller gives it back
+   * to `confirm` with the first code.
    */
   enrolment: string
   /** The key in base32, for users who type it. */
@@ -143,8 +142,8 @@ export interface Apps {
    */
   read(code: string, field: string): string
   /**
-   * The apps whose codes this browser may use: all in a known browser, otherwise those that wrong codes have not
-   * disabled.
+   * Returns the apps whose codes this browser may use: all in a known browser, otherwise those that wrong codes have
+   * not disabled.
    */
   counting(apps: readonly TotpFactor[], isKnown: boolean): TotpFactor[]
   /**
@@ -154,8 +153,8 @@ export interface Apps {
   prove(code: string, user: User, apps: readonly TotpFactor[], at: GivenAt): Promise<AuthenticationProof>
   /**
    * Makes a new key. `confirm` stores it after a correct code, so an abandoned enrolment changes nothing. The caller
-   * must have checked that the sign-in is fresh. The sealed enrolment proves that for ten minutes, and only while the
-   * factors of the user stay the same: once another factor is added, a sign-in without it is no longer enough.
+   * must have checked that the sign-in is fresh. The sealed enrolment proves that for ten minutes, while the factors of
+   * the user stay the same: once another factor is added, a sign-in without that factor is no longer enough.
    * @throws OAuthError `not_found` if authenticator apps are not set up here
    */
   start(of: Enroller): Promise<Enrolment>
@@ -166,8 +165,8 @@ export interface Apps {
   reopen(enrolment: string, of: Enroller): Promise<Enrolment | null>
   /**
    * Stores the app if the code is correct. If the app turns on two-step sign-in, ends all other sign-ins of the user,
-   * so that a thief who got in by the password alone is out. `recoveryCodes` of the result is `null` if the user had
-   * some already.
+   * so that a thief with only the password is signed out. `recoveryCodes` of the result is `null` if the user had some
+   * already, or if the option `mfa.methods` has no recovery codes.
    * @throws OAuthError `invalid_token` (the enrolment), `invalid_code`, `factor_limit`, `temporarily_unavailable`;
    * `access_denied` if the address of the account must be confirmed first
    */
@@ -176,8 +175,9 @@ export interface Apps {
    * Adds an app that the user has set up with another system and whose key the host knows. Sends no message and makes
    * no recovery codes. If the app turns on two-step sign-in, ends all sign-ins of the user. `already_added`: the user
    * has an app with this key. Of parallel calls with one key, one adds it.
-   * @throws OAuthError `invalid_request` if the key or the name is not valid, or if `algorithm`, `digits` or `period`
-   * is not the usual one; `invalid_grant` if the user was removed meanwhile; `factor_limit`
+   * @throws OAuthError `invalid_request` if the key or the name is not valid, or for an `algorithm` other than `SHA1`,
+   * `digits` other than 6 or a `period` other than 30; `invalid_grant` if the user was removed meanwhile;
+   * `factor_limit`
    */
   import(user: User, app: ImportedTotp): Promise<'added' | 'already_added'>
 }

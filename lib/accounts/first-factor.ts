@@ -7,8 +7,8 @@ import type { FirstFactor } from './slots.ts'
 import { isManagedElsewhere } from './ways-in.ts'
 
 /**
- * A value that changes with the user's password, so that a first factor ends with a password change. After an emailed
- * code it also changes with the address, because a code in the former mailbox proves nothing about the new one. A
+ * A value that changes with the user's password hash, so that a password change ends a first factor. After an emailed
+ * code it also changes with the address, because a code in the former mailbox proves nothing about the new one. It is a
  * digest, so that a ticket with this value does not contain the password hash.
  */
 export function markOf(user: User, by: FirstFactor['by']): string {
@@ -28,7 +28,7 @@ export async function firstFactorHolds(
   return await holderOf({ userId: user.id, by, connection, identity, writes, mark: markOf(user, by) }, deps)
 }
 
-/** Like `firstFactorHolds`, from the id of the user and the mark at the time of the first factor. */
+/** Like `firstFactorHolds`, for a user id and the result of `markOf` at the time of the first factor. */
 export async function holderOf(
   {
     userId,
@@ -41,12 +41,12 @@ export async function holderOf(
   deps: Deps
 ): Promise<User | null> {
   const { users } = deps
-  // An identity that is linked already must still lead to this user.
+  // If the sign-in does not link the identity itself, the identity must still lead to this user.
   const user =
     identity === undefined || writes?.link !== undefined
       ? await users.findById(userId)
       : ((await users.findByIdentity?.(identity)) ?? null)
-  // Does not compare the mark in a take-over, which ends the password: a parallel sign-in may have ended it just now.
+  // A take-over does not compare the mark: it ends the password, and a parallel sign-in may have done so just now.
   const isMarked = writes?.takesOver === true || (user !== null && equalSecrets(markOf(user, by), mark))
   return user?.id === userId && counts(user, { by, connection }, deps) && isMarked ? user : null
 }

@@ -9,10 +9,10 @@ import { failureOf, verifyOnce } from './authenticate-password.ts'
 import type { AccountsDeps } from './deps.ts'
 
 /**
- * The proof that a signed-in user without a second factor gives for each change of the account. `sign_in`: a fresh
- * sign-in. `sign_in_or_password`: a fresh sign-in, or the password, given now. `second_factor`: no further proof,
- * because the change itself asks for the current password. A user with a second factor always needs a fresh sign-in
- * with it.
+ * The proof that each change of the account requires of a signed-in user without a second factor. `sign_in`: a fresh
+ * sign-in. `sign_in_or_password`: a fresh sign-in, or the password, given now. `second_factor`: nothing here, because
+ * the change itself asks for the current password. A user with a second factor needs a fresh sign-in with that factor
+ * for each change.
  */
 const PROOFS = {
   password: 'second_factor',
@@ -41,19 +41,19 @@ interface FreshSignIn {
   /** The level and time of the sign-in. */
   authentication: AuthenticationContext
   /**
-   * The current password, for changes that accept it. Proves the identity of a user without a second factor, however
-   * old the sign-in is. The caller must rate-limit it like a sign-in.
+   * The current password, for changes that accept it. It proves the identity of a user without a second factor, even
+   * if the sign-in is old. The caller must rate-limit it like a sign-in.
    */
   password?: string | undefined
   origin: Origin
 }
 
 /**
- * Resolves if the user has proved their identity in the last five minutes, or proves it now, as the change requires.
- * For changes for which a stolen session must not be enough. A user with a second factor must have signed in with it,
- * because a password alone is not enough for them. If the change accepts a password and the user has no second factor,
- * checks a given password even after a fresh sign-in.
- * @throws OAuthError `insufficient_user_authentication` if the sign-in is older or lacks the second factor;
+ * Checks the proof that the change requires (`PROOFS`), so that a stolen session alone can't make it. A user with a
+ * second factor must have signed in with it in the last five minutes, because a password alone is not enough for them.
+ * Another user must have signed in within that time, or give the password if the change accepts it. A given password is
+ * checked even after a fresh sign-in.
+ * @throws OAuthError `insufficient_user_authentication` if the sign-in is too old or lacks the second factor;
  * `invalid_grant` if the password is wrong; `temporarily_unavailable`
  * @see RFC 9470 §3
  */
@@ -78,8 +78,7 @@ export async function requireProof(
 }
 
 /**
- * Returns a function that checks if a sign-in includes the user's second factor. Changes of the account then require
- * the factor. `null`: the user has no second factor.
+ * Returns a function that checks if a sign-in includes the user's second factor. `null`: the user has no second factor.
  */
 export async function furtherProof(
   user: User,
@@ -93,8 +92,8 @@ export async function furtherProof(
 }
 
 /**
- * Checks the password of a signed-in user, and emits `login_failed` for a wrong one. The caller must rate-limit it like
- * a sign-in. `user`: `null` if the user was removed.
+ * Checks the password of a signed-in user. Emits `login_failed` if the password is wrong or can't be used. The caller
+ * must rate-limit it like a sign-in. `user`: `null` if the user was removed.
  * @throws OAuthError `invalid_grant`; `temporarily_unavailable` if the hashing queue is full
  */
 export async function provePassword(
@@ -107,7 +106,7 @@ export async function provePassword(
   }: { userId: string; user: User | null; sid: string | null; password: string; origin: Origin },
   deps: AccountsDeps
 ): Promise<User> {
-  // Any signed-in user may do this, email verified or not.
+  // Does not require a confirmed email, because the user is signed in already.
   const reason = failureOf(user, await verifyOnce(user, password, deps), { ...deps, verifyEmail: false })
   if (user !== null && reason === null) return user
   deps.events.emit(
@@ -130,7 +129,10 @@ export function wrongPassword(text = 'The current password is wrong.'): OAuthErr
   return new OAuthError('invalid_grant', text, { field: 'current_password', reason: 'wrong_password' })
 }
 
-/** True if the person may make the change without a password. A failed read rejects: an outage is no stale sign-in. */
+/**
+ * True if the person may make the change without giving a password. Rejects if a store fails, because an outage must
+ * not look like an old sign-in.
+ */
 export async function mayChange(
   change: AccountChange,
   signIn: Omit<FreshSignIn, 'password'>,
@@ -151,9 +153,9 @@ export function isRecentEnough(session: BrowserSession, now: number): boolean {
 }
 
 /**
- * The facts of a browser session for `requireProof`. A sign-in through a connection counts from its arrival here. If
- * the provider could have been asked to authenticate the person again but was not, an earlier time counts
- * (`freshFrom`).
+ * The facts of a browser session for `requireProof`. A sign-in through a connection counts from its return to this
+ * service. It counts from an earlier time (`freshFrom`) if the provider could have been asked to authenticate the
+ * person again, but was not.
  */
 export function freshnessIn({ user, session }: SignedInPerson, origin: Origin): Omit<FreshSignIn, 'password'> {
   return {

@@ -51,8 +51,8 @@ export function identityLinked(
 }
 
 /**
- * Revokes the permission at the provider after its link was removed, if the link has a stored permission (`sealed`).
- * Runs in the background, so that it can't make the reply fail.
+ * Revokes the permission at the provider after a link was removed, if the link has stored the permission (`sealed`).
+ * Runs in the background, so that a failure does not fail the reply.
  */
 export function withdrawGrant(
   link: LinkedIdentity,
@@ -79,12 +79,12 @@ export function identityUnlinked(
   const { connection } = link
   withdrawGrant(link, deps)
   events.emit('identity_unlinked', { userId: user.id, connection, by }, origin)
-  // The owner of the address disowned the account and never made this link. A message about its end would only puzzle
+  // The owner of the address disowned the account and never made this link. A message about its end would only confuse
   // them.
   if (by !== 'disowned') outbox?.post({ kind: 'identity_unlinked', user: addressed(user), locale, origin })
 }
 
-/** The links of a user, the oldest first. Empty where the user store keeps no links. */
+/** The links of a user, the oldest first. Empty if the user store keeps no links. */
 export async function listLinks(userId: string, { users }: Pick<AccountsDeps, 'users'>): Promise<LinkedIdentity[]> {
   return (await users.listIdentities?.(userId)) ?? []
 }
@@ -97,7 +97,7 @@ export interface HostLink extends Identity {
 
 /**
  * Links an identity that the host vouches for.
- * @throws OAuthError `invalid_request` where the user store keeps no links
+ * @throws OAuthError `invalid_request` if the user store keeps no links
  * @throws TypeError if `issuer`, `subject` or `connection` is not a string, or is empty
  */
 export async function linkByHost(
@@ -128,8 +128,8 @@ export async function linkByHost(
 
 /**
  * Removes the link with this id, unless it is the user's last way to sign in. Of parallel calls for the last two links,
- * one resolves to `last_sign_in_method`. A link that opens nothing, such as one whose connection no longer exists, can
- * always be removed.
+ * one resolves to `last_sign_in_method`. A link that can't open the account (`opens`), such as one whose connection no
+ * longer exists, can always be removed.
  */
 export async function unlinkIdentity(
   user: User,
@@ -142,20 +142,20 @@ export async function unlinkIdentity(
   if (link === undefined || users.unlinkIdentity === undefined) return 'unknown'
   const ways = await waysIn(user, deps)
   const isLast = opens(link, user, deps) && ways.links.every((one) => linkIdOf(one) === linkId)
-  // The store counts any password as a way in. The password of an account that a connection manages opens nothing, so
-  // this check comes first and keeps the last link of such an account.
+  // The store counts any password as a way in. But the password of an account that a connection manages opens nothing.
+  // So this check comes first, and keeps the last link of such an account.
   if (isLast && !opensWithoutLink(ways)) return 'last_sign_in_method'
   const isFree = !opens(link, user, deps) || opensWithoutLink(ways)
   const outcome = await users.unlinkIdentity(user.id, link, isFree)
-  // The store does not know if the remaining links still work, or if a passkey is removed at the same moment. If no way
-  // in is left, puts the link back, unless another user has the identity now.
+  // The store does not know if the remaining links still work, or if a parallel request removes a passkey. If no way in
+  // is left, puts the link back, unless another user has the identity now.
   const putBack = async (): Promise<boolean> => {
     const left = await waysIn(user, deps)
     return (
       left.links.length === 0 && !opensWithoutLink(left) && (await users.linkIdentity?.(user.id, link)) === 'linked'
     )
   }
-  // If this check fails, the link counts as removed, and the user gets the message about it.
+  // If `putBack` rejects, the link counts as removed, and the user gets the message about it.
   const isBack =
     outcome === 'unlinked' &&
     opens(link, user, deps) &&
@@ -176,7 +176,7 @@ export function lastSignInMethod(): OAuthError {
   )
 }
 
-/** Notes when a link was last used to sign in. A failure of this note does not fail the sign-in. */
+/** Stores when a link was last used to sign in, in the background. A failure does not fail the sign-in. */
 export function noteUse(
   person: Identity & { email?: string | undefined },
   user: User,
@@ -188,7 +188,7 @@ export function noteUse(
   })
 }
 
-/** Ends the user's provisional factors and links, and reports each. Idempotent. */
+/** Ends the user's provisional factors, API keys and links, and reports each. Idempotent. */
 export async function endProvisional(
   user: User,
   { by, ...cause }: MessageCause & Omit<Extract<Ending, { what: 'provisional' }>, 'what'>,

@@ -1,10 +1,10 @@
 /**
  * Password hashes of other systems: reads the string of each format and decides if its parameters may run. Refuses
- * every other format, also MD5 and SHA digests of one round, which nobody should keep.
+ * every other format, also a single round of MD5 or SHA, which no service should keep.
  */
 import type { ImportedHash } from '../ports/cryptography.ts'
 
-/** A hash that is never run. `reason` is for the log and contains nothing of the hash string. */
+/** A hash that must not run. `reason` is for the log and contains nothing of the hash string. */
 export interface UnusableHash {
   kind: 'unusable'
   reason: string
@@ -20,19 +20,19 @@ export interface FirebaseParameters {
 }
 
 /**
- * A hash above these limits would be a denial of service. The limits allow about one second of CPU time (measured with
- * Node.js 20 on a server core of 2.5 GHz), ten times the cost of what other systems export.
+ * A hash above the limits that follow would be a denial of service. They allow about one second of CPU time (measured
+ * with Node.js 20 on a server core of 2.5 GHz).
  */
 const BCRYPT_MAX_COST = 14
 /**
- * `work` is N × r × p, at 0.4 µs each. With a large r and a small N, which no known system uses, a hash takes up to
- * three times as long.
+ * `work` limits N × r × p. Each unit takes 0.4 µs. With a large r and a small N, which no known system uses, a hash
+ * takes up to three times as long.
  */
 const SCRYPT_MAX = { bytes: 256 * 1024 * 1024, r: 32, parallelism: 16, work: 2 ** 21 }
 const FIREBASE_MAX = { n: 16, r: 16 }
 /**
- * `work` is in tenths of a microsecond. The most expensive known hash is Keycloak's SHA-1: 1,300,000 iterations, and 64
- * bytes, which are four blocks.
+ * `work` is in tenths of a microsecond. The most expensive known hash is Keycloak's SHA-1: 1,300,000 iterations for
+ * each of the four blocks in 64 bytes.
  */
 const PBKDF2_MAX = { iterations: 2_000_000, work: 11_000_000 }
 /**
@@ -43,7 +43,7 @@ const PBKDF2_BLOCKS = { sha1: { bytes: 20, work: 2 }, sha256: { bytes: 32, work:
 /** The binary logarithm of the rounds: 13 in WordPress, 11 in phpBB. A round takes 1 to 4 µs. */
 const PHPASS_EXPONENT = { least: 7, most: 18 }
 
-/** phpass's own base64, the lowest bits first. */
+/** phpass's own base64 alphabet. The first character of a group has the lowest bits. */
 const ITOA64 = './0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 export const NUMBER = '(0|[1-9]\\d{0,9})'
@@ -104,7 +104,7 @@ function bytesOfItoa64(text: string): Buffer | null {
   return value === 0 ? Buffer.from(bytes) : null
 }
 
-/** Accepts 12 to 64 bytes: a shorter tag matches by chance, and a longer one multiplies the work of PBKDF2. */
+/** Accepts 12 to 64 bytes: a shorter tag could match by chance, and a longer one would multiply the work of PBKDF2. */
 function isTag(bytes: Uint8Array | null): bytes is Uint8Array {
   return bytes !== null && bytes.length >= 12 && bytes.length <= 64
 }
@@ -113,7 +113,7 @@ function isTag(bytes: Uint8Array | null): bytes is Uint8Array {
 function scryptFault({ N, r, p }: { N: number; r: number; p: number }): string | null {
   if (128 * N * r > SCRYPT_MAX.bytes || r > SCRYPT_MAX.r || p > SCRYPT_MAX.parallelism || N * r * p > SCRYPT_MAX.work)
     return 'scrypt parameters above the limit'
-  // RFC 7914 §6: N is a power of 2, and less than 2^(128 * r / 8), which a small r could break.
+  // RFC 7914 §6: N is a power of 2, and less than 2^(128 * r / 8).
   return N < 2 || r < 1 || p < 1 || !Number.isInteger(Math.log2(N)) || Math.log2(N) >= 16 * r
     ? 'scrypt parameters below what RFC 7914 allows'
     : null

@@ -61,7 +61,7 @@ export interface ImpersonationAsk {
   actor: Actor
   reason: string
   scope: string | undefined
-  /** `null`: the host asks, and the token ends with the actor's account. */
+  /** `null`: the host asks. The token then ends with the actor's account, if the actor is a user. */
   signIn: ActorSignIn | null
 }
 

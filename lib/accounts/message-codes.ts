@@ -12,7 +12,10 @@ import { addressOf } from './outbox.ts'
 
 const DIGITS = 8
 
-/** Derives a code from 256 random bits: eight decimal digits, each as likely as any other. @see OWASP ASVS 5.0 6.5.4 */
+/**
+ * Derives a code of eight decimal digits from 256 random bits. All codes are practically equally likely.
+ * @see OWASP ASVS 5.0 6.5.4
+ */
 export function codeFrom(secret: string): string {
   return String(BigInt(`0x${Buffer.from(secret, 'base64url').toString('hex')}`) % 10n ** BigInt(DIGITS)).padStart(
     DIGITS,
@@ -27,7 +30,7 @@ export function shownCode(code: string): string {
 
 /**
  * Reads a typed or pasted code as eight ASCII digits.
- * @throws OAuthError `invalid_code` for a text that can't be a code. The caller does not count it as a guess
+ * @throws OAuthError `invalid_code` for a text that can't be a code. The caller must not count it as a guess
  */
 export function readCode(typed: string): string {
   const code = asciiDigits(typedCode(typed))
@@ -66,7 +69,7 @@ export interface Confirming {
   user: Pick<User, 'id'>
   address: string
   asker: string
-  /** Values that must be the same when the code is used, as in `oneTimeToken`. */
+  /** Values that must be the same when the code is used, as `boundTo` of `oneTimeToken`. */
   boundTo: readonly string[]
   carried?: string
 }
@@ -74,12 +77,12 @@ export interface Confirming {
 type CodesDeps = Pick<AccountsDeps, 'codes' | 'oneTimeTokens' | 'clock' | 'random'>
 
 /**
- * The owner of a code: one browser with one account, so that other browsers neither replace the code nor use up its
+ * The owner of a code: one account in one browser. So other browsers can neither replace the code nor use up its
  * guesses.
  */
 const ownerOf = (key: Uint8Array, { user, asker }: Confirming): string => macOf(key, ['confirmation', user.id, asker])
 
-/** The token of the link in the same message as this code. Only this service can derive it from the code. */
+/** Derives the token of the link in the same message as this code. Only this service has the key for that. */
 const tokenOf = (key: Uint8Array, confirming: Confirming, code: string): ReturnType<typeof oneTimeToken> =>
   oneTimeToken(
     confirming.user.id,
@@ -97,7 +100,7 @@ const bound = (key: Uint8Array, confirming: Confirming, code: string): BoundCode
 
 /**
  * Makes the token for the link of a message, and a code that can be typed instead in the browser that asked. Makes no
- * code if no browser asked or codes are off.
+ * code if no browser asked or the state can't count wrong codes.
  */
 export async function newConfirmation(
   confirming: Confirming,
@@ -121,8 +124,8 @@ export async function newConfirmation(
 
 /**
  * Returns the token of the link that the typed code stands for. Uses up the code, but not the token.
- * @throws OAuthError `invalid_code`, with the same text for every reason, because no code exists for a taken username
- * and the error must not reveal that the name is taken
+ * @throws OAuthError `invalid_code`, with the same text for every cause. For a taken username there is no code, and the
+ * error must not reveal that the name is taken
  */
 export async function tokenForCode(confirming: Confirming, code: string, { codes, clock }: CodesDeps): Promise<string> {
   if (codes === null) throw wrongConfirmation()
@@ -145,7 +148,7 @@ function wrongConfirmation(): OAuthError {
 }
 
 /**
- * Runs `work` for a typed code. Reports an expired link as a wrong code, because the user typed a code and saw no link.
+ * Runs `work` for a typed code. Reports an invalid link as a wrong code, because the user typed a code and saw no link.
  */
 export async function byCode<Done>(work: () => Promise<Done>): Promise<Done> {
   return await work().catch((error: unknown) => {
@@ -162,7 +165,8 @@ export function invalidLink(): OAuthError {
 }
 
 /**
- * True if the browser with the secret `asker` asked for the message. The caller must have found the token in the store.
+ * True if the browser with the secret `asker` asked for the message. The caller must have found the token in the store
+ * before.
  */
 export const isAskedBy = (purpose: 'password_reset' | 'verify_email', token: string, asker: string): boolean =>
   asker !== '' && isBoundTo(token, purpose === 'verify_email' ? 1 : 2, asker)

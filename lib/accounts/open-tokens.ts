@@ -11,8 +11,7 @@ const ORDER: readonly TokenEnd[] = ['password', 'owner', 'account']
 
 /** The event that ends the tokens of each purpose. `null`: the token belongs to no user. */
 const ENDED_BY: Readonly<Record<OneTimeTokenPurpose, TokenEnd | null>> = {
-  // Sets a password. Bound to the password hash, but a user without a password has the same empty value before and
-  // after.
+  // Sets a password. Bound to the password hash. But for a user without a password, that value is empty and stays so.
   password_reset: 'password',
   // Gives the account to the reader of another mailbox. Bound to the password hash too.
   email_change: 'password',
@@ -21,26 +20,27 @@ const ENDED_BY: Readonly<Record<OneTimeTokenPurpose, TokenEnd | null>> = {
   enrolment_open: 'password',
   // Marks a hash whose change is unfinished.
   password_change: 'password',
-  // Confirms the address of the user whose mailbox got it. A new user may change the password before.
+  // Confirms the address of the user. A new user may change the password before, so a new password does not end it.
   verify_email: 'owner',
-  // Sets the first password or links an identity. For a user who has a password, the link changes nothing.
+  // Sets the first password or links an identity. For a user who has set a password, the link changes nothing.
   invitation: 'owner',
-  // Does nothing but report that the invitation was accepted.
+  // Only reports that the invitation was accepted.
   invitation_done: 'account',
   // Protects the owner of the mailbox from an account of a stranger, as long as the account has the same password.
   contested_sign_up: 'account',
   // Notes the sign-in that outlived the last change of the password. Each later change replaces or removes the note.
   kept_session: 'account',
-  // Gives the account back to the reader of the mailbox that got the link. A thief must not be able to end it.
+  // Give the account back to the reader of the mailbox that got the link. A thief must not be able to end them.
   factor_undo: 'account',
   email_undo: 'account',
   email_undo_open: 'account',
+  // Reports the result of a used undo link.
   undo_done: 'account',
-  // Remembers a message that is still to be sent.
+  // Notes a message that is still to be sent.
   factor_reset: 'account',
-  // Belongs to a browser or an address, and confirms nothing after the token of its link has ended.
+  // Its owner is a digest of a browser and an account, or of a name, and not a user id.
   sign_in_code: null,
-  // Belongs to a client.
+  // Its owner is a client.
   blocked_client: null
 }
 

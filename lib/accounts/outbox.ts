@@ -35,7 +35,8 @@ export interface Outbox {
   /** Takes the message and returns at once; never throws. */
   post(message: Post): void
   /**
-   * Accepts no more messages, tries once to send the waiting ones, and resolves when that is done or after 5 seconds.
+   * Accepts no more messages, and tries once more to send the waiting ones. Resolves when that is done, at most after 5
+   * seconds.
    */
   close(): Promise<void>
 }
@@ -46,8 +47,8 @@ export interface OutboxDeps {
   /** Logs the first failure of a message that is tried again. */
   advise: Advise
   /**
-   * Called for each message that is given up. Of the messages that a full queue drops in one overload, called only for
-   * the first. Its arguments contain neither token nor link.
+   * Called for each message that is given up. Of the messages that a full queue drops in one overload, called for the
+   * first, and at the end with the number of all. Its arguments contain neither token nor link.
    */
   onError(error: unknown, what: string): void
   /** The language of the user's claim `locale`; `undefined` if there is none or it is not supported. */
@@ -56,13 +57,13 @@ export interface OutboxDeps {
   canReset: boolean
   /** The page where people check their account; `null`: none. */
   accountUrl: string | null
-  /** The maximum number of messages that wait, are in flight or wait for a retry, all together. */
+  /** The maximum number of messages that wait, are in flight or wait for a retry, all together. Default: 1000. */
   capacity?: number
 }
 
 /**
  * These messages are in the language of the request, because the person asked for them. All others are in the user's
- * own language if it is known, because a stranger may have caused them.
+ * own language if it is known, because another person's request may have caused them.
  */
 const IN_LANGUAGE_OF_REQUEST: readonly MessageKind[] = [
   'password_reset',
@@ -76,8 +77,8 @@ const languageOf = ({ kind, locale }: Pick<Post, 'kind' | 'locale'>, own: string
   (IN_LANGUAGE_OF_REQUEST.includes(kind) ? (locale ?? own) : (own ?? locale)) ?? 'en'
 
 /**
- * The facts of the request for the reader of the message. Leaves out the IP address and browser of a change by the
- * host, which are those of a server, and of a refused address change, which are those of another person.
+ * The facts of the request for the reader of the message. Leaves out the IP address and browser in two cases. A change
+ * by the host comes from a server. A change of address is refused by the reader of the new mailbox, not by the user.
  */
 function factsOf(message: Omit<Post, 'origin'>, { ip, userAgent }: Origin, at: Date): Facts {
   const isOther = message.kind === 'email_change_refused' || ('by' in message && message.by === 'host')
@@ -92,17 +93,16 @@ const MAX_IN_FLIGHT = 8
 const SEND_TIMEOUT_MS = 120_000
 
 /**
- * Returns the user with the address that messages go to as `email`: the stored email, else the stored username if it is
- * an address. `sendMessage` is called even for a user without an address, because the host may know another way to
- * reach them. Never returns an address as a person typed it, because two spellings that a store treats as equal may be
- * two mailboxes.
+ * Returns the user with the address for messages as `email`: the stored email, else the stored username if it is an
+ * address. Returns a user without an address unchanged, because `sendMessage` may know another way to reach them.
+ * Takes no spelling from a request: two spellings that a store treats as equal may be two mailboxes.
  */
 export function addressed(user: User): User {
   const email = user.email ?? emailOf(user.username)
   return email === null || email === '' ? user : { ...user, email }
 }
 
-/** The address of `addressed`; `''` where there is none. */
+/** The `email` of `addressed`; `''` if the user has no address. */
 export function addressOf(user: User): string {
   return addressed(user).email ?? ''
 }
@@ -130,10 +130,9 @@ function scrubbed(error: unknown, message: Message): Error {
 }
 
 /**
- * Sends messages in the background: a hook that throws, rejects, hangs or is slow changes neither a reply nor its time.
+ * Sends messages in the background. A hook that throws, rejects, hangs or is slow changes neither a reply nor its time.
  * Tries a failed message again after 1, 10 and 60 seconds, unless it timed out, then reports it. At most 8 messages are
- * in flight. Messages live in memory: those that are unsent when the process dies are lost, and the user has to ask
- * again.
+ * in flight. Messages are kept in memory: if the process dies, unsent messages are lost, and the user has to ask again.
  */
 export function createOutbox(
   sendMessage: SendMessage,
@@ -144,8 +143,8 @@ export function createOutbox(
     capacity,
     maxInFlight: MAX_IN_FLIGHT,
     retryDelaysMs: RETRY_DELAYS_MS,
-    // Without a timeout, eight hooks that hang would stop all messages. A message that timed out is not tried again: it
-    // may have been sent, and a second copy of the link would confuse more than help.
+    // Without a timeout, eight calls that hang would stop all messages. A message that timed out is not tried again: it
+    // may have been sent, and a second copy of the link would confuse its reader.
     timeoutMs: SEND_TIMEOUT_MS,
     clock,
     attempt: ({ message }) => sendMessage({ ...message, user: { ...message.user } }),

@@ -8,9 +8,9 @@ import { OAuthError } from '../errors.ts'
 import { isTraced, traced } from '../ports/tracing.ts'
 
 export interface PasswordHashingOptions extends Argon2Parameters {
-  /** How many hashes run at once. Each holds `memoryCost` KiB. */
+  /** Maximum number of hashes that run at once. Each argon2 hash takes `memoryCost` KiB. */
   concurrency: number
-  /** How many hashes may wait for their turn. 0: none. */
+  /** Maximum number of hashes that wait for their turn. 0: none may wait. */
   maxQueue: number
   /** The first is used for new hashes, all for verifying. Empty: no pepper. */
   peppers: readonly Uint8Array[]
@@ -23,29 +23,29 @@ interface PasswordHashingDeps {
   imported: ImportedHashVerifier
   events: Pick<Events, 'emit'>
   clock: Pick<Clock, 'after'>
-  /** Called for a stored hash that was not run. `reason` contains nothing of the hash. */
+  /** Called for a stored hash that can't be verified. `reason` contains nothing of the hash. */
   onUnusable(reason: string): void
 }
 
 export interface PasswordHashing {
   /**
    * Makes a new argon2id hash, as a PHC string.
-   * @throws OAuthError `temporarily_unavailable` if the queue is full; `verify` throws the same. The error comes about
-   * a second later, so that clients that retry at once do not flood the server
+   * @throws OAuthError `temporarily_unavailable` if the queue is full, as does `verify`. `HashingQueue.run` describes
+   * when the error comes
    */
   hash(password: string): Promise<string>
   /**
-   * Runs exactly one hash. If there is no stored hash (`null`), or the stored hash is unusable, runs a decoy with the
-   * current parameters, so that the answer takes as long as any other.
+   * Runs exactly one hash. If there is no stored hash (`null`) or the stored hash is unusable, runs a decoy with the
+   * current parameters, so that the time does not reveal the missing hash.
    */
   verify(stored: string | null, password: string): Promise<HashMatch | 'unusable'>
   /** True if a hash that just matched should be replaced by `hash(password)`. */
   needsRehash(stored: string): boolean
-  /** Runs the engine once, with so little memory that the process keeps none of it. Rejects if it does not work. */
+  /** Runs argon2 once, with the least memory that it accepts. Rejects if argon2 does not work. */
   check(): Promise<void>
   /** How many hashes run and wait now. */
   load(): { running: number; waiting: number }
-  /** Stops delaying refusals: those that are held back are answered at once, and so are later ones. */
+  /** Stops delaying refusals. Those that are held back are answered at once, and so are later ones. */
   close(): void
 }
 
@@ -58,7 +58,7 @@ function pepperId(pepper: Uint8Array): string {
  * Hashes and verifies passwords through one bounded queue, argon2 and imported hashes alike.
  *
  * A peppered hash names its pepper (`keyid`, after the parameters). So a hash with any pepper of the list, or with
- * none, verifies in one run. After a rotation, each user's hash is replaced at their next sign-in (`needsRehash`).
+ * none, verifies in one run. After a rotation of the peppers, `needsRehash` is true for the older hashes.
  *
  * @see RFC 9106 §3.1 (secret value K)
  */
@@ -71,7 +71,7 @@ export function createPasswordHashing(options: PasswordHashingOptions, deps: Pas
   const current = options.peppers[0]
   const currentId = current === undefined ? undefined : pepperId(current)
 
-  // Salt and tag are fixed texts instead of a real hash, because verifying takes as long for any salt and tag.
+  // Salt and tag have a fixed text, because the time to verify a hash depends only on the parameters.
   const decoy = `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`
 
   async function verifyDecoy(password: string): Promise<void> {
@@ -120,34 +120,34 @@ export function createPasswordHashing(options: PasswordHashingOptions, deps: Pas
   }
 }
 
-/** Each refusal is held back this long, so that clients that retry at once don't flood the server with requests. */
+/** Minimum delay of a refusal, so that clients that retry at once don't flood the server with requests. */
 const HOLD_MS = 750
 /**
- * Clients that are refused together would come back together, so each refusal is held `APART_MS` longer than the one
- * before. The extra time starts again at 0 when it reaches `SPREAD_MS`.
+ * Clients that are refused together would come back together. So each refusal is held back for `HOLD_MS` and an extra
+ * time, which is `APART_MS` longer than that of the refusal before. At `SPREAD_MS` the extra time starts again at 0.
  */
 const APART_MS = 2
 const SPREAD_MS = 500
-/** The maximum number of refusals that are held at once. Each takes some kilobytes. */
+/** Maximum number of refusals that are held back at once. Each takes some kilobytes. */
 const MAX_HELD = 1000
 
 export interface HashingQueue {
   /**
    * Runs `work` when its turn comes, and resolves to its result.
    *
-   * @throws OAuthError `temporarily_unavailable` if too many wait already. The error comes after about a second, or at
-   * once after `close` and while a thousand refusals are held back
+   * @throws OAuthError `temporarily_unavailable` if `maxQueue` calls wait already. The error comes after about a
+   * second, or at once after `close` and while a thousand refusals are held back
    */
   run<T>(work: () => Promise<T>): Promise<T>
-  /** How many works run and wait now. */
+  /** The number of calls of `run` whose work runs or waits now. */
   load(): { running: number; waiting: number }
-  /** Answers all refusals that are held back, and delays no more of them. Running and waiting work goes on. */
+  /** Answers all refusals that are held back, and delays no later ones. Running and waiting work goes on. */
   close(): void
 }
 
 /**
- * At most `concurrency` works run and at most `maxQueue` wait, first come, first served. A permit is released when its
- * work ends, even if the client is gone before, so that memory stays bounded by the running works.
+ * Runs at most `concurrency` pieces of work at once, and lets at most `maxQueue` wait, first come, first served. Work
+ * keeps its place until it ends, even if its client has gone, so that the memory stays bounded.
  */
 export function hashingQueue(
   { concurrency, maxQueue }: { concurrency: number; maxQueue: number },
@@ -163,11 +163,11 @@ export function hashingQueue(
 
   function release(): void {
     const next = waiting.shift()
-    // The permit is handed over directly. If it were freed first, a newcomer could take it before the one that waits.
+    // Passes the place on directly. If it were freed first, a new call could take it before the one that waits.
     if (next === undefined) running--
     else next()
-    // The event is sent once for each overload. The overload ends only when nobody waits, so a queue that goes up and
-    // down just below its limit does not send it again.
+    // The event is sent once for each overload. An overload ends only when no call waits. Otherwise a queue that stays
+    // near its limit would send the event again and again.
     if (waiting.length === 0) full = false
   }
 

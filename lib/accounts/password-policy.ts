@@ -11,17 +11,17 @@ export interface PasswordPolicyOptions {
   /** Bytes of UTF-8. */
   maxBytes: number
   /**
-   * Words an attacker would try here first: the service's name, the issuer's host. Those below 4 characters are
+   * Words that an attacker would try here first: the service's name, the issuer's host. Words below 4 characters are
    * ignored.
    */
   contextWords: readonly string[]
-  /** The host's check in a set of breached passwords. */
+  /** The host's check in a set of breached passwords. `null`: none. */
   isBreached: ((password: string) => boolean | Promise<boolean>) | null
 }
 
 interface PasswordPolicyDeps {
   clock: Pick<Clock, 'after'>
-  /** Called if `isBreached` threw, rejected or took more than 2 seconds: the password was accepted unchecked. */
+  /** Called if `isBreached` threw, rejected or took more than 2 seconds. That check is then skipped. */
   onHookFailure(error: unknown): void
 }
 
@@ -69,8 +69,8 @@ function asCompared(text: string): string {
 }
 
 /**
- * The texts and their parts between punctuation, of at least 4 characters: `ada.lovelace@x` gives itself and
- * `lovelace`.
+ * Returns the texts and their parts between other characters than letters, marks and digits. Leaves out words below 4
+ * characters: `ada.lovelace@x` gives itself and `lovelace`.
  */
 function wordsOf(texts: readonly string[]): string[] {
   const words = new Set<string>()
@@ -79,12 +79,12 @@ function wordsOf(texts: readonly string[]): string[] {
       if (countCodePoints(word) >= MIN_WORD) words.add(word)
     }
   }
-  // The longest first, so that a part is not removed from the middle of a longer word.
+  // Sorts the longest first, so that a short word is not removed from the middle of a longer one.
   return [...words].sort((a, b) => b.length - a.length)
 }
 
 /**
- * True if the password contains one of the words, and outside of them fewer than `MIN_REST` letters. Digits and
+ * True if the password contains one of the words, and fewer than `MIN_REST` letters besides them. Digits and
  * punctuation do not count.
  */
 function isMadeOf(words: readonly string[], password: string): boolean {
@@ -95,7 +95,7 @@ function isMadeOf(words: readonly string[], password: string): boolean {
   return rest !== compared && countCodePoints(rest.replace(/[^\p{L}\p{M}]/gu, '')) < MIN_REST
 }
 
-/** @throws OAuthError `invalid_password` with the reason, where the policy refuses */
+/** @throws OAuthError `invalid_password` with the reason, if the policy refuses the password */
 export async function requireGoodPassword(
   policy: PasswordPolicy,
   password: string,
@@ -105,7 +105,7 @@ export async function requireGoodPassword(
   if (refusal !== null) throw new OAuthError('invalid_password', refusal.message, { reason: refusal.reason })
 }
 
-/** The module with the list of common passwords. Loaded once, at the first check of a new password. */
+/** The module with the list of common passwords. Loaded once, when a new password is first compared with the list. */
 let common: Promise<{ isCommonPassword(password: string): boolean }> | undefined
 
 export function createPasswordPolicy(options: PasswordPolicyOptions, deps: PasswordPolicyDeps): PasswordPolicy {
@@ -120,12 +120,11 @@ export function createPasswordPolicy(options: PasswordPolicyOptions, deps: Passw
       })
     })
     try {
-      // Called inside the promise, so that a hook that throws counts as one that rejects.
       return await Promise.race([Promise.resolve().then(() => isBreached(password)), late])
     } catch (error) {
       // Rethrows a wrong return type. Otherwise a hook that returns a count would let every breached password through.
       if (isMisfit(error)) throw error
-      // The other checks still apply. An outage of the host's check must not stop registration and password reset.
+      // Goes on with the other checks: an outage of the host's check must not stop registration and password reset.
       deps.onHookFailure(error)
       return false
     } finally {

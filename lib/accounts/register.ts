@@ -24,9 +24,9 @@ interface Registration {
 }
 
 /**
- * Creates an account. If new users must verify their email (`verifyEmail`), takes the same steps for a free and for a
- * taken name, and returns `user: null` for both: only the mail differs. Otherwise returns the new user. `proof` is a
- * digest of the password's hash, even if no account was created.
+ * Creates an account. If new users must verify their email (`verifyEmail`), returns `user: null` for a free and for a
+ * taken name, after the same time: only the mail differs. Otherwise returns the new user. `proof` is a digest of the
+ * password's hash, even if no account was created.
  * @throws OAuthError `invalid_request` naming the field; `invalid_password` with the reason; `username_taken` (only if
  * no email has to be verified); `temporarily_unavailable`
  */
@@ -43,8 +43,8 @@ export async function register(
   refuseManaged(name, email, deps)
   await requireGoodPassword(deps.policy, password, { username: name, email })
 
-  // Hashes the password for a taken name too. Only the store decides on uniqueness, as the last step. So nothing before
-  // that step reveals, by its answer or its time, which names exist.
+  // Hashes the password for a taken name too. Only the store decides on uniqueness, as the last step. So neither the
+  // answers nor the times of the steps before reveal which names exist.
   const passwordHash = await deps.hashing.hash(password)
   const given = Object.fromEntries(Object.entries(fields).filter(([field]) => !OWN_FIELDS.has(field)))
   const created: NewUser = {
@@ -73,7 +73,7 @@ export async function register(
 
 /**
  * Writes a note that nobody reads, so that the answer for a taken name takes as long as that for a free name, which
- * costs a write. The note belongs to no user, because a stranger's request must not write to the account.
+ * waits for a write. The note belongs to no user, because a stranger's request must not write to the account.
  */
 async function waitForWrite(name: string, { oneTimeTokens, clock, onError }: AccountsDeps): Promise<void> {
   const userId = `nobody ${name}`
@@ -128,7 +128,8 @@ export function refuseManaged(name: string, email: string | undefined, deps: Pic
 /**
  * The checked and normalized email of a new account: `field`, else the username if that is an address. `undefined`:
  * none.
- * @throws OAuthError `invalid_request`, also if `field` differs from a username that is an address
+ * @throws OAuthError `invalid_request` if `field` is no address or differs from a username that is an address, or if
+ * there is no email and `required` is true
  */
 export function newAddress(name: string, field: unknown, required: boolean): string | undefined {
   const own = emailOf(name)
@@ -138,8 +139,8 @@ export function newAddress(name: string, field: unknown, required: boolean): str
     return own ?? undefined
   }
   const email = readAddress(field)
-  // Otherwise a person could take another person's address as their username, and have all its messages sent to a
-  // mailbox of their own.
+  // Otherwise a person could take another person's address as their username, and have its messages sent to a mailbox
+  // of their own.
   if (own !== null && own !== email)
     throw new OAuthError('invalid_request', 'email: it must be the username where that is an email address.', {
       field: 'email',
@@ -149,8 +150,8 @@ export function newAddress(name: string, field: unknown, required: boolean): str
 }
 
 /**
- * Refuses characters that most databases can't store. The database would reject them too, and that would look like an
- * outage (503) instead of a fault of the caller (400).
+ * Refuses characters that most databases can't store. The database would reject them too, but its error would look like
+ * an outage (503) instead of a fault of the caller (400).
  */
 export function refuseUnstorable(fields: Record<string, unknown>): void {
   const unstorable = Object.entries(fields).find(([, value]) => holdsUnstorable(value))
@@ -161,10 +162,10 @@ export function refuseUnstorable(fields: Record<string, unknown>): void {
     })
 }
 
-/** The maximum depth of nesting, far below what PostgreSQL and the stack of this process accept. */
+/** The maximum depth of nesting, far below the limits of PostgreSQL and of the stack of this process. */
 const DEEPEST = 64
 
-/** True if the value contains characters, at any depth, that most databases can't store, or is nested too deep. */
+/** True if the value contains characters, at any depth, that most databases can't store, or is nested too deeply. */
 export function holdsUnstorable(value: unknown, depth = 0): boolean {
   if (typeof value === 'string') return !isStorable(value)
   if (typeof value !== 'object' || value === null) return false
@@ -180,8 +181,8 @@ interface Creation {
 }
 
 /**
- * Prepares the creation of a user. `find` looks the user up by name and compares the password hash and the time of the
- * proof of address, because another request may have taken the name.
+ * Prepares the creation of a user. `find` looks the user up by name. Another request may have taken the name, so `find`
+ * also compares the password hash and the time at which the address was proved.
  */
 export function creation(
   user: NewUser,
@@ -202,8 +203,8 @@ export function creation(
 
 /**
  * Creates a user and emits `registered`. If the store's answer is lost, looks for the new user in the background
- * (`find`) and emits the event then, because a repeated request would find the name taken and emit nothing. Rethrows
- * the error of `create`.
+ * (`find`) and emits the event then, because a repeated request would find the name taken and emit nothing. Rejects
+ * with the error of `create`.
  */
 export async function createAndTell(
   { username, create, find }: Creation,
@@ -230,16 +231,16 @@ export async function createAndTell(
 }
 
 /**
- * The host's profile fields that a person may change by themselves. Fields that identify the person or give rights are
- * not among them.
+ * The host's profile fields that users may change themselves. Leaves out the fields that identify a user or give rights
+ * (`OWN_FIELDS`).
  */
 export function ownProfileFields(names: readonly string[]): string[] {
   return names.filter((name) => !OWN_FIELDS.has(name))
 }
 
 /**
- * The fields of a new account, if the provider gave all that the host requires. `null`: the user has to fill in the
- * rest. The caller has removed fields that do not fit the host's schema.
+ * Returns the fields of a new account if the provider gave all that the host requires. `null`: the user has to fill in
+ * the rest. The caller must have removed fields that do not fit the host's schema.
  */
 export function completeProfile(
   profile: Readonly<Record<string, unknown>>,
@@ -248,7 +249,7 @@ export function completeProfile(
   return ownProfileFields(required).every((name) => Object.hasOwn(profile, name)) ? { ...profile } : null
 }
 
-/** The fields of a provider's profile that an account may take: those with a value, except the ones in `OWN_FIELDS`. */
+/** Returns the fields that an account may take from a provider: those with a value, except the ones in `OWN_FIELDS`. */
 export function profileFields(profile: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(profile).filter(([name, value]) => !OWN_FIELDS.has(name) && value !== undefined && value !== null)

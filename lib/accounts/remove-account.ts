@@ -19,13 +19,13 @@ interface Removal extends MessageCause {
 }
 
 /**
- * Removes the account for good: ends all sign-ins, consents and open links, then the store removes the user. Revokes
- * permissions at providers that require it (Apple) in the background. A signed-in caller must have proved their
- * identity just now (`requireProof`). Keeps the sign-in that asks until the user is removed, so that the same request
- * can be repeated after a failure (503). After the removal, ends everything once more, for sign-ins that began
- * meanwhile or could not be ended. A failure of this does not fail the removal, because every read refuses the remains
- * of a removed user. Parallel calls share one removal.
- * @throws OAuthError `temporarily_unavailable`
+ * Removes the account for good: ends the sign-ins, consents and open links, then removes the user from the store.
+ * A signed-in caller must have passed `requireProof`. The sign-in that asks ends last, so that the same request can be
+ * repeated after a failure (503). After the removal, ends everything once more, for sign-ins that began meanwhile. A
+ * failure of this last step does not fail the removal: without its user, no sign-in is accepted.
+ * In the background, revokes the permissions at providers that the removed links have stored. Parallel calls in this
+ * process share one removal.
+ * @throws OAuthError `temporarily_unavailable`; `server_error` if the user store has no `remove`
  */
 export async function removeAccount(removal: Removal, deps: AccountsDeps): Promise<void> {
   await onceRemoved(deps.users, removal.user.id, async () => {
@@ -45,11 +45,11 @@ async function remove({ user, stays, admin, locale, origin }: Removal, deps: Acc
   try {
     await deps.users.remove(user.id)
   } catch (error) {
-    // The store may have removed the user before its answer was lost. Then the removal goes on, since nobody is left
-    // who could ask again.
+    // The store may have removed the user although its answer was lost. Then nobody is left to repeat the request, so
+    // the removal goes on.
     if ((await deps.users.findById(user.id)) !== null) throw error
   }
-  // This process refuses access tokens of the asking sign-in from now on, even if the state was out of reach to end it.
+  // This process now refuses the access tokens of the asking sign-in, even if the state store could not end it.
   if (sid !== null) deps.sessions.forget(sid)
   for (const link of links) withdrawGrant(link, deps)
   deps.events.emit('account_removed', { userId: user.id, sid, ...(admin === undefined ? {} : { admin }) }, origin)
@@ -77,18 +77,18 @@ async function remove({ user, stays, admin, locale, origin }: Removal, deps: Acc
 }
 
 /**
- * Ends everything that may be left of a removed user. Second factors are removed last, because sign-ins must be asked
- * for them as long as the account exists.
+ * Ends everything that may be left of a removed user. Second factors are removed last: as long as the account exists, a
+ * sign-in must require them.
  */
 export async function endRest(userId: string, origin: Origin, deps: AccountsDeps): Promise<void> {
-  // Ends even the links that give an account back, because the host may give the id to another user.
+  // Ends undo links too, because the host may give the id to another user.
   await endAll(userId, { tokens: 'account', origin }, deps)
   for (const slot of deps.slots) await slot.endRest?.(userId, origin)
 }
 
 /**
- * Ends the user's sign-ins, consents and open links. Sign-ins end first, because they could make a new consent or link.
- * Each step runs even if another has failed.
+ * Ends the user's sign-ins, consents and open links. Sign-ins end first, because a signed-in user could make a new
+ * consent or link. Runs each step even if another has failed, and then rejects with the first failure.
  */
 async function endAll(
   userId: string,

@@ -9,10 +9,10 @@ import { isNamedByAddress, readAddress } from './username.ts'
 
 /**
  * Sends a link to the new address, and a notice to the present one. The address changes only when the link is used,
- * within 24 hours. Another request, a new password or another change of the address ends the link. If the address is
- * the username of another account, the owner of that account gets a message instead of the link, and the answer is the
- * same. Sends no second link for the same change within five minutes. The rule `passwordReset` limits the links that
- * all accounts together send to one address. The caller must have proved their identity just now (`requireProof`),
+ * within 24 hours. Another request, a new password or another change of the address ends the link. Sends no second link
+ * for the same change within five minutes. The rule `passwordReset` limits the links that all accounts together send to
+ * one address. If the username would change too and another account has it, the owner of that account gets a message
+ * instead of the link, and the answer is the same. The user must have proved their identity just now (`requireProof`),
  * because the owner of the new address can get the account.
  * @throws OAuthError `invalid_request` if the text is no address or the account's own, or if a connection manages the
  * account or the address
@@ -43,8 +43,8 @@ export async function requestEmailChange(
     'the messages of a change of address could not be prepared',
     async () => {
       const former = addressOf(user)
-      // The present mailbox gets its notice in any case, before the new address is looked up. A person who reads that
-      // mailbox would otherwise learn from a missing notice that the new address is taken.
+      // Sends the notice to the present mailbox before looking up the new address. If a taken address stopped the
+      // notice, the reader of that mailbox would learn that the address is taken.
       await deps.messageBound.send(['email_change_requested', user.id, former], async () => {
         deps.outbox?.post({ kind: 'email_change_requested', user: addressed(user), ...cause })
       })
@@ -64,8 +64,8 @@ export async function requestEmailChange(
 }
 
 /**
- * The token carries the new address and the sign-in that asked, so that nothing is stored with the user until the link
- * is used.
+ * Sends the link. Its token carries the new address and the sign-in that asked, so that nothing is stored with the user
+ * until the link is used.
  */
 async function sendLink(
   user: User,
@@ -77,8 +77,8 @@ async function sendLink(
   const { token, digest, shown } = await newConfirmation(confirmingOf(asked), deps)
   const expiresAt = deps.clock.now() + LIFETIME_MS
   await deps.oneTimeTokens.put({ purpose: 'email_change', digest, userId: user.id, expiresAt })
-  // Whatever ends the links of an account ends its sign-ins before. So a link that was stored after that finds its
-  // sign-in ended.
+  // An event that ends the open links first ends the sign-ins, or changes a value to which the link is bound. So a link
+  // that was stored too late is found by its ended sign-in, or does not work.
   if (!(await deps.sessions.isAlive(user.id, sid))) {
     await deps.oneTimeTokens.discard('email_change', user.id)
     return

@@ -19,8 +19,8 @@ const LIFETIME_MS = 30 * 60 * 1000
 
 /**
  * Sends a reset link to the user with this name, unless there is none, the user is disabled, or a connection manages
- * the account. Always resolves, in a time that reveals nothing: reads the user after the reply, and no failure of a
- * store or of the mail changes the reply. The link works for 30 minutes and replaces an earlier one. Sends no second
+ * the account. Always resolves, in a time that reveals nothing: reads the user in the background, so that no failure of
+ * a store or of the mail changes the reply. The link works for 30 minutes and replaces an earlier one. Sends no second
  * link within five minutes.
  */
 export async function requestPasswordReset(
@@ -42,7 +42,7 @@ export const canResetPasswords = ({ users, outbox }: Pick<AccountsDeps, 'users' 
   users.setPasswordHash !== undefined && outbox !== null
 
 /**
- * Sends the user a reset message on behalf of the host, however recent the last one is.
+ * Sends the user a reset message on behalf of the host, even if one was sent just now.
  *
  * @throws OAuthError `not_found` if there is no such user; `invalid_request` if the user is disabled or signs in
  * through a connection alone, or there is no `sendMessage`
@@ -59,8 +59,9 @@ export async function startPasswordReset(userId: string, deps: AccountsDeps): Pr
 }
 
 /**
- * Sends a signed-in user without a password the link that sets one. The link proves the mailbox, which a session does
- * not. Sends nothing to a user with a password or without an address.
+ * Sends a signed-in user without a password the link that sets one. The link proves that the user reads the mailbox,
+ * which a session does not. Sends nothing to a user with a password or without an address, or within five minutes of
+ * the last link.
  */
 export async function sendFirstPasswordLink(user: User, cause: MessageCause, deps: AccountsDeps): Promise<void> {
   if (user.passwordHash !== null || addressOf(user) === '') return
@@ -69,8 +70,8 @@ export async function sendFirstPasswordLink(user: User, cause: MessageCause, dep
 }
 
 /**
- * Tells the owner of a username that another person tried to register it, or to change their own address to it. The
- * message contains a reset link, which gives the account to the reader of the mailbox.
+ * Sends a message to the owner of a username that another person tried to register, or to use as their new address.
+ * The message contains a reset link, which gives the account to the reader of the mailbox.
  */
 export function sendAlreadyRegistered(username: string, cause: MessageCause, deps: AccountsDeps): void {
   resetInBackground(username, deps, async () => {
@@ -100,9 +101,9 @@ export async function confirmPasswordReset(
   const since = deps.clock.now()
   const user = await ownerOf(token, deps)
 
-  // Checked first, so that a bad password is refused in the same way with a good token and without one. Only the holder
-  // of the token learns that a password is bad for this user or in the host's set of breached passwords, because
-  // strangers must not start that check.
+  // Comes before the check of the token, so that a bad password is refused in the same way with a good token and
+  // without one. Two checks run only for the holder of the token: the comparison with the user's name, and the host's
+  // check in a set of breached passwords. Strangers must not start the second.
   await requireGoodPassword(policy, password, user === null ? null : { username: user.username, email: user.email })
   if (user === null) throw invalidLink()
 
@@ -113,7 +114,7 @@ export async function confirmPasswordReset(
     // Another request has changed the password meanwhile, which ended this link.
     if (!(await setNewPassword(user, passwordHash, given, deps))) throw invalidLink()
   } else {
-    // This link has set the password already, and a later step failed.
+    // If this link has set the password and a later step failed, does the remaining steps.
     if (!(await isUnfinished(user, deps)) || (await verifyOnce(user, password, deps)) !== 'match') throw invalidLink()
     await finishNewPassword(user, given, deps)
   }
@@ -138,7 +139,7 @@ async function ownerOf(token: string, deps: AccountsDeps): Promise<User | null> 
   return found?.user ?? null
 }
 
-/** True if the password has not changed since the link was sent. */
+/** True if the password hash has not changed since the link was sent. */
 function setsPasswordOf(token: string, user: User): boolean {
   return isBoundTo(token, 1, user.passwordHash ?? '')
 }
@@ -148,8 +149,8 @@ interface ResetMessage extends MessageCause {
 }
 
 /**
- * Sends a reset link, unless one was sent in the last five minutes and still works: strangers can ask for links at
- * will, and a second link would end the first.
+ * Sends a reset link, unless one was sent in the last five minutes and still works. Strangers can ask for links, and a
+ * second link would end the first.
  * @returns `false` if it sent nothing because of such an earlier link
  */
 export async function sendResetOnce(user: User, message: ResetMessage, deps: AccountsDeps): Promise<boolean> {
@@ -180,15 +181,15 @@ async function sendReset(user: User, message: ResetMessage, deps: AccountsDeps):
 }
 
 /**
- * Runs one work at a time per username, and drops a second one meanwhile. If both ran, the later message could contain
- * the token that the other has replaced.
+ * Prepares at most one message per username at a time, and drops further requests meanwhile. If two ran, the later
+ * message could contain a token that the other has replaced.
  */
 function resetInBackground(username: string, deps: AccountsDeps, work: () => Promise<void>): void {
   deps.background.run(`reset ${username}`, 'a password reset message could not be prepared', work)
 }
 
 /**
- * Marks the address as proved, because the link came by mail. Only reports a failure, because the new password is
+ * Marks the address as proved, because the link came by mail. A failure is only reported, because the new password is
  * stored already.
  */
 async function proveAddress(user: User, since: number, origin: Origin, deps: AccountsDeps): Promise<void> {
@@ -202,8 +203,8 @@ async function proveAddress(user: User, since: number, origin: Origin, deps: Acc
 }
 
 /**
- * How long an account stays contested. After this time the owner of the mailbox no longer takes a confirmation link for
- * the answer to their own sign-up.
+ * How long an account stays contested. After this time, a confirmation link that the owner of the mailbox gets no
+ * longer looks like the answer to their own sign-up.
  */
 const REMEMBERED_FOR_MS = 30 * 24 * 60 * 60 * 1000
 
@@ -212,8 +213,8 @@ type Deps = Pick<AccountsDeps, 'oneTimeTokens' | 'users' | 'clock'>
 /**
  * Marks an unconfirmed account as contested, because another person wants to sign up with its address. A stranger may
  * have made the account, with a password of their own. If the owner of the mailbox confirmed the address now, that
- * password would open a verified account. So the confirmation links end. Until the password changes, only reset links
- * are sent, which take the account from the stranger.
+ * password would open a verified account. So the confirmation links end. Until the password changes, the account gets
+ * only reset links, which take it from the stranger.
  */
 async function contestSignUp(user: User, { oneTimeTokens, clock }: Deps): Promise<void> {
   // Stores the mark first, so that all later requests get a reset link.
@@ -226,7 +227,7 @@ async function contestSignUp(user: User, { oneTimeTokens, clock }: Deps): Promis
   await oneTimeTokens.discard('verify_email', user.id)
 }
 
-/** True if another person has wanted the address since the user's present password was set. */
+/** True if another person has wanted the address since the present password was set, and within the last 30 days. */
 export async function isContested(user: User, { oneTimeTokens, users, clock }: Deps): Promise<boolean> {
   return (
     users.setPasswordHash !== undefined &&

@@ -15,9 +15,10 @@ import { endOpenTokens } from './open-tokens.ts'
 type Outcome = Awaited<ReturnType<typeof storeLink>>
 
 /**
- * Makes the writes of a sign-in after its last factor was proved, so that nobody changes an account by half a sign-in.
- * `keeps`: the id of the factor that was set up in this sign-in, which a take-over does not end.
- * @returns the sign-in with the user after the writes; `null` if it does not hold any more
+ * Makes the writes of a sign-in after its last factor was proved, so that a sign-in that stops before then changes no
+ * account. `keeps`: the id of the factor that was set up in this sign-in, which a take-over does not end.
+ * @returns the sign-in with the user after the writes; the same sign-in, unchecked, if it has no writes; `null` if the
+ * first factor no longer holds or the identity was not linked
  */
 export async function settled<SignIn extends Pick<FirstFactor, 'user' | 'by' | 'connection' | 'identity' | 'writes'>>(
   signIn: SignIn,
@@ -44,9 +45,10 @@ export async function settled<SignIn extends Pick<FirstFactor, 'user' | 'by' | '
 const onceTakenOver = onceForStore<Outcome>()
 
 /**
- * Ends the password, the sign-ins, the passkeys and the other links of an account, and links the identity last. A
- * sign-in after a failure in between finds no link, so it takes the account over once more. Parallel sign-ins share one
- * take-over, because each would end the sessions of the others.
+ * Gives an account to the connection that manages its address. Ends the password, the sign-ins, the passkeys and the
+ * other links of the account, and then links the identity. After a failure in between, the next sign-in finds no link,
+ * so it takes the account over again. Parallel sign-ins by the same identity share one take-over, because each would
+ * end the sessions of the others.
  */
 async function takeOver(
   user: User,
@@ -62,14 +64,14 @@ async function takeOver(
     }
     await endPasswordForGood(user, deps)
     const stored = await storeLink({ user, link, contested: 'by_owner', before: endRest, ...cause }, deps)
-    // Ends these once more, because a former session may have added something until it ended.
+    // Ends these once more, because a request of a former session may have added one until the session ended.
     if (stored === 'linked' || stored === 'already_linked') await endRest()
     return stored
   })
 }
 
 /**
- * Replaces the password with a random one that nobody knows.
+ * Replaces the password with a random one that nobody knows. Does nothing without a password, or if the store can't.
  * @throws OAuthError `temporarily_unavailable` if another request has changed the password meanwhile
  */
 async function endPasswordForGood(user: User, { users, hashing, random, clock }: AccountsDeps): Promise<void> {
@@ -80,7 +82,7 @@ async function endPasswordForGood(user: User, { users, hashing, random, clock }:
 
 /**
  * Ends all identity links of the user except `link`, and all consents. Ends even the last link, because `link` is
- * stored next. Meanwhile the connection's `enforce` keeps other people from signing in.
+ * stored next. Meanwhile nobody can sign in to the account in another way, because the connection has `enforce`.
  */
 async function endOtherLinks(
   user: User,
@@ -98,12 +100,12 @@ interface StoredLink {
   user: User
   link: LinkedIdentity
   /**
-   * Set if the person who made the account need not own its address. Then provisional factors, sign-ins, tokens and
-   * consents end, except the sign-in `stays`. `by_address`: the identity has the address, and nobody has signed in to
-   * the account, so a password from before the proof of the address ends too. `by_sign_in`: the person has also signed
-   * in to the account, or accepts an invitation to it, and its password stays. `by_owner`: the connection manages the
-   * address and takes the account over; the password has ended before. `null`: the account belongs to the person who
-   * links.
+   * Set if another person than the owner of the address may have made the account. Then provisional factors, sign-ins,
+   * tokens and consents end, except the sign-in `stays`. `by_address`: the person who links has proved only the
+   * address, so a password that is older than the proof of the address ends too. `by_sign_in`: the person has also
+   * signed in to the account, or accepts an invitation to it, so its password stays. `by_owner`: the connection manages
+   * the address and takes the account over, and the password has ended before. `null`: the account belongs to the
+   * person who links.
    */
   contested: 'by_address' | 'by_sign_in' | 'by_owner' | null
   /** Runs after the sign-ins have ended and before the link is stored. */
@@ -114,8 +116,8 @@ interface StoredLink {
 }
 
 /**
- * Links an identity to a user, and reports it by an event and a message. `unknown_user`: also if the store keeps no
- * links.
+ * Links an identity to a user, and reports the link by an event and a message. `unknown_user`: the user was removed, or
+ * the store keeps no links.
  */
 export async function storeLink(
   { user, link, contested, before, stays, locale, origin }: StoredLink,
@@ -123,7 +125,7 @@ export async function storeLink(
 ): Promise<Awaited<ReturnType<NonNullable<UserStore['linkIdentity']>>>> {
   const { users } = deps
   if (users.linkIdentity === undefined) return 'unknown_user'
-  // Runs before the link, so that after a failure nothing is linked and the person can try again.
+  // Comes before the link: after a failure nothing is linked, and the person can try again.
   if (contested !== null) {
     const given: NewPassword = { by: 'identity_linked', stays, locale, origin }
     if (contested === 'by_address' && users.setPasswordHash !== undefined && isPasswordOlder(user))
@@ -136,8 +138,8 @@ export async function storeLink(
     identityLinked(user, link, { by: 'user', tookOver: contested === 'by_owner', locale, origin }, deps)
   }
   const outcome = await users.linkIdentity(user.id, link).catch((error: unknown) => {
-    // The store may have saved the link, although its answer was lost. A repeated request would find it and report
-    // nothing, so this reports it later. A link that a repeated request made has another `linkedAt`.
+    // The store may have saved the link, although its answer was lost. A repeated request would find the link and
+    // report nothing, so background work reports it. A link of a repeated request has another `linkedAt`.
     lookLater(
       deps.background,
       `link ${linkIdOf(link)}`,

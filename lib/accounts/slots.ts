@@ -14,15 +14,15 @@ import type { Origin } from '../sessions/sessions.ts'
 
 export type { SecondFactorCheck } from '../limits/rules.ts'
 
-/** The writes of a sign-in after its last factor is proved. */
+/** The writes that a sign-in makes after its last factor is proved. */
 export interface SignInWrites {
-  /** Links the identity by its verified address. All earlier sign-ins of the account end. */
+  /** The identity to link, because its verified address is that of the account. All earlier sign-ins then end. */
   link?: LinkedIdentity | undefined
-  /** True if the connection manages the account from now on: password, passkeys and other links end too. */
+  /** True if the connection manages the account from now on. Password, passkeys and other links then end too. */
   takesOver?: boolean | undefined
   /** True if an emailed code has proved the mailbox of an account whose address nobody had proved. */
   takesMailbox?: boolean | undefined
-  /** Fields of the account for which the provider has a newer value. */
+  /** Fields of the account for which the provider has another value. */
   profile?: Record<string, unknown> | undefined
 }
 
@@ -33,7 +33,7 @@ export interface FirstFactor {
   by: FirstFactorKind
   /** The `id` of the connection, if the first factor was one. */
   connection?: string | undefined
-  /** The person's identity at that provider. Its link must still lead to the user when the second factor is given. */
+  /** The user's identity at that provider. An existing link of it must still lead to the user at the second factor. */
   identity?: Identity | undefined
   /** The writes after the last factor is proved. */
   writes?: SignInWrites | undefined
@@ -42,16 +42,16 @@ export interface FirstFactor {
   clientId: string | null
 }
 
-/** The proofs of a user who has just given a first factor. */
+/** A user who has just given a first factor. */
 export interface SignIn extends FirstFactor {
   /** The user's second factors, if the caller has read them already. */
   factors?: UserFactors | null
-  /** True for a user who has just signed up, and need not be told of the sign-in. */
+  /** True for a user who has just signed up, so that they get no message about a new sign-in. */
   isNew?: boolean
   /**
-   * Reads the user again and returns them if the proof still holds. `null`: the session must end, and the reason was
-   * emitted. Call it after the commit of the session. A change between the check of the factor and the commit, such as
-   * a new password, could not end a session that did not exist yet.
+   * Reads the user again and returns them if the proof still holds. Call it after the commit of the session. `null`:
+   * the session must end, and the event with the reason was emitted. A new password between the check of the factor and
+   * the commit, for example, could not end a session that did not exist yet.
    */
   confirm(): Promise<User | null>
 }
@@ -65,23 +65,23 @@ export interface SessionBegun {
 /** `second_factor`: the user must give their second factor. `enrolment`: the user must set up a second factor first. */
 export type StepNeeds = 'second_factor' | 'enrolment'
 
-/** No user is signed in yet: the holder of this ticket is asked for the second factor, or has to set one up first. */
+/** The next step of a sign-in. No user is signed in yet. The ticket stands for the proofs so far. */
 export interface StepNeeded {
   needs: StepNeeds
   ticket: string
   user: User
 }
 
-/** Makes the writes of a sign-in, and commits its session. `null` if the sign-in does not hold any more. */
+/** Makes the writes of a sign-in and commits its session, or asks for a step. `null`: the sign-in no longer holds. */
 export type Commit = (first: SignIn) => Promise<SessionBegun | StepNeeded | null>
 
 /** A way to sign in that a feature offers: a code in the mailbox, or a passkey. */
 export type WayIn = 'mail' | 'passkey'
 
 /**
- * The factors that end. `provisional`: those that were set up before the address was proved, also API keys.
- * `taken_over`: passkeys, except `keeps`, which was set up in this sign-in. `since`: those that were set up at this
- * time or later. `all`: all second factors.
+ * The factors that end. `provisional`: second factors that were set up before the address was proved, and API keys that
+ * are older than the proof. `taken_over`: passkeys, except `keeps`, which was set up in this sign-in. `since`: second
+ * factors that were set up at this time or later. `all`: all second factors.
  */
 export type Ending =
   | { what: 'provisional'; by: 'password_reset' | 'disowned' | 'email_sign_in' | 'email_changed' | 'identity_linked' }
@@ -100,7 +100,7 @@ export interface NewApiKey {
   expiresIn?: number | undefined
 }
 
-/** The cause of the end of a key. */
+/** The cause for which a key ends. */
 interface ApiKeyEnd {
   by: EventFacts['api_key_revoked']['by']
   origin: Origin
@@ -108,10 +108,10 @@ interface ApiKeyEnd {
 
 /** API keys of users for their own programs. */
 export interface ApiKeys {
-  /** True for a text with the form and the checksum of a key. Asks no store. */
+  /** True for a text with the form and the checksum of a key. Reads no store. */
   isKey(text: string): boolean
   /**
-   * @param cause `sid`: the sign-in that asks; `null`: the host asks
+   * Makes a key. `sid`: the sign-in that asks; `null`: the host asks.
    * @throws OAuthError `invalid_request`, `invalid_scope`, `invalid_target`, `api_key_limit`; `invalid_grant` without
    * an active user
    */
@@ -125,7 +125,7 @@ export interface ApiKeys {
    * @throws OAuthError `invalid_token`, also for a key of another resource
    */
   claimsFor(key: string, resource: string | null): Promise<AccessTokenClaims>
-  /** True if there was such a key. */
+  /** Revokes the key. Returns `false` if the user has no such key. */
   revoke(userId: string, id: string, end: ApiKeyEnd): Promise<boolean>
   revokeAll(userId: string, end: ApiKeyEnd): Promise<void>
 }
@@ -138,9 +138,12 @@ interface Acceptance {
   origin: Origin
 }
 
-/** Invitation links, with which people begin to use an account that was made for them. */
+/** Invitation links, with which people begin to use an account that the host has made for them. */
 export interface Invitations {
-  /** Replaces the user's open invitation, and sends the link. @throws OAuthError `conflict` for a disabled user */
+  /**
+   * Replaces the user's open invitation, and sends the link.
+   * @throws OAuthError `conflict` for a user who is disabled or removed
+   */
   send(user: User): Promise<void>
   /**
    * Returns the user whom the token invites. Does not use up the token.
@@ -148,8 +151,8 @@ export interface Invitations {
    */
   find(token: string): Promise<User>
   /**
-   * Uses up the token, marks the address as proved, and runs `work` with the present user. Of parallel calls, one runs
-   * `work`. If `work` fails other than with `conflict` or `invalid_token`, the token works again.
+   * Uses up the token, marks the address as proved, and runs `work` with the present user. Of parallel calls, only one
+   * runs `work`. If `work` fails other than with `conflict` or `invalid_token`, the token works again.
    * @throws OAuthError as `find` does
    */
   accept(given: Acceptance, work: (user: User) => Promise<void>): Promise<User>
@@ -175,19 +178,20 @@ export interface AccountSlots {
   /** Asks for a further step of a sign-in, or commits it. */
   afterFirstFactor?(first: SignIn, browser: Browser, commit: Commit): ReturnType<Commit>
   /**
-   * The step that a ticket of `afterFirstFactor` stands for, and the proofs before it. `null`: the ticket is not valid.
+   * Returns the step for which `afterFirstFactor` made the ticket, and the proofs before it. `null`: the ticket is not
+   * valid.
    */
   stepOf?(
     ticket: string
   ): Promise<(Pick<StepNeeded, 'needs'> & Pick<FirstFactor, 'methods'> & { begunAt: number }) | null>
   /**
-   * True if the host requires a second factor of the user that a session with these proofs lacks. The session then
+   * True if the host requires a second factor of this user, and a session with these proofs lacks it. The session then
    * counts as ended.
    */
   requiresMore?(user: User, methods: readonly AuthenticationProof[]): Promise<boolean>
   /**
-   * Finds all second factors of the user. Also called with random ids, while a password is hashed, so that neither the
-   * time nor an outage of the store reveals which names exist.
+   * Finds all second factors of the user. While a password is hashed for an unknown name, called with a random id, so
+   * that neither the time nor an outage of the store reveals which names exist.
    */
   factors?(userId: string): Promise<UserFactors>
   /**
@@ -199,26 +203,23 @@ export interface AccountSlots {
   passkeys?: Passkeys
   apiKeys?: ApiKeys
   invitations?: Invitations
-  /** The ways into the account that the feature opens for this user. */
+  /** Returns the ways into the account that the feature offers this user now. */
   ways?(user: User): Promise<readonly WayIn[]>
   /**
-   * Returns a function that checks if a sign-in includes the user's second factor. Changes of the account then require
-   * the factor, not the password. `null`: the user has no second factor.
+   * Returns a function that checks if a sign-in includes the user's second factor, which changes of the account then
+   * require. `null`: the user has no second factor.
    */
   proof?(user: User): Promise<((signIn: AuthenticationContext) => boolean) | null>
   /**
-   * Ends the factors that `ending` names. Reports each by an event and a message, but not those of `taken_over`.
-   * Idempotent.
+   * Ends the factors that `ending` names. Reports each by an event, except those of `taken_over`, and second factors
+   * also by a message, except those of a disowned account. Idempotent.
    */
   end?(user: User, ending: Ending, cause: MessageCause): Promise<void>
   /** The data of the feature about the user, for an export: no secret, and no digest of one. */
   exported?(user: User): Promise<Readonly<Record<string, unknown>>>
   /** Removes what the feature still keeps of a removed user. */
   endRest?(userId: string, origin: Origin): Promise<void>
-  /**
-   * True if the user has a second factor that is not provisional, so that access to the mailbox alone does not open the
-   * account.
-   */
+  /** True if the user has a second factor that is not provisional. The mailbox alone then does not open the account. */
   keepsAgainstMailbox?(user: User): Promise<boolean>
   /** Runs an administrator's action between two entries of the audit log. */
   audit?<Answer>(act: AuditedAct<Answer>, work: () => Promise<Answer>): Promise<Answer>

@@ -1,6 +1,6 @@
 /**
- * Reads stored password hashes and decides which may run. A hash in the store is not trusted to be cheap: one with
- * `m=4 GiB` would take the process down at every sign-in of that user.
+ * Reads stored password hashes and decides which may run. A stored hash is not trusted to be cheap: one that needs
+ * 4 GiB of memory could end the process at every sign-in of that user.
  */
 import type { Argon2Parameters, ImportedHash } from '../ports/cryptography.ts'
 import { ARGON2_MAX } from '../protocol/bounds.ts'
@@ -80,9 +80,9 @@ function parseArgon2(encoded: string): StoredHash {
 }
 
 /**
- * Reads a stored hash: argon2 (PHC, with the parameters in either order; also with Django's prefix `argon2`), or
- * another system's format. A hash that it can't read, or that needs more memory or time than the limits, is `unusable`.
- * `firebase`: the parameters for hashes of Firebase that do not contain those of their project.
+ * Reads a stored hash: argon2 (PHC, with the parameters in either order, also with Django's prefix `argon2`), or a
+ * format of another system. A hash that can't be read, or is above the limits of memory and time, is `unusable`.
+ * `firebase`: the parameters for Firebase hashes that do not contain those of their project.
  */
 export function parseStoredHash(encoded: string, firebase: FirebaseParameters | null = null): StoredHash {
   if (encoded.length > MAX_LENGTH) return unusable('hash too long')
@@ -93,9 +93,9 @@ export function parseStoredHash(encoded: string, firebase: FirebaseParameters | 
 }
 
 /**
- * True if a verified hash should be replaced: anything but argon2id version 19 with these very parameters (a hash that
- * costs more or less than the decoy reveals that the user exists), a salt of at least 16 bytes, a tag of at least 32
- * bytes, and this pepper.
+ * True if a verified hash should be replaced. A hash stays if it is argon2id of version 19 with these parameters and
+ * this pepper, a salt of at least 16 bytes, a tag of at least 32 bytes, and no associated data. With other parameters,
+ * its time would differ from that of the decoy, and reveal that the user exists.
  */
 export function needsRehash(stored: StoredHash, parameters: Argon2Parameters, keyId: string | undefined): boolean {
   return (

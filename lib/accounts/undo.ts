@@ -14,23 +14,24 @@ import { isNamedByAddress } from './username.ts'
 import { ownerConnection } from './ways-in.ts'
 
 /*
- * The link "That was not me" in a message takes back the first factor of an account, or a change of its address. The
- * thief who made the change may also change the password and add factors. So the link is bound only to the mailbox that
- * it was sent to, and not to the password or the factors. It works once, within 72 hours.
+ * The link "That was not me" in a message takes back the first passkey or authenticator app of an account, or a change
+ * of its address. The thief who made the change may also change the password and add factors, so neither ends the link.
+ * The link for a factor works while the account has the address that it was sent to. A link works once, within 72
+ * hours.
  */
 const LIFETIME_MS = 72 * 60 * 60 * 1000
 const PURPOSES = { factor: 'factor_undo', email: 'email_undo' } as const
-/** How long a used link still reports its result, so that all presses of one link get the same answer. */
+/** The time for which a used link still reports its result, so that all presses of one link get the same answer. */
 const TOLD_FOR_MS = 5 * 60 * 1000
 
-/** The part of a message for a user who did not make the change. */
+/** The link in a message, for a user who did not make the change. */
 interface UndoLink {
   url: string
   token: string
   expiresAt: Date
 }
 
-/** The first factor, or a change of the address; `former`: the address that the account had. */
+/** A change that a link can take back: the first passkey or app, or another address. `former`: the old address. */
 type Undoable = { what: 'factor' } | { what: 'email'; former: string }
 
 /**
@@ -53,9 +54,9 @@ export async function makeUndoLink(user: User, undo: Undoable, deps: LinkDeps): 
 }
 
 /**
- * Makes the link that takes back the first factor of a user, or a change of their address. The link works after `keep`
- * has stored it. A repeated `keep` stores the same token, so that a late write does not end the link of a message.
- * `null`: there are no pages, no messages, no address, or no way to set a new password.
+ * Makes the link that takes back the first passkey or app of a user, or a change of their address. The link works after
+ * `keep` has stored it. A repeated `keep` stores the same token, so that a late write does not end the link of a
+ * message. `null`: there are no pages, no messages, no address, or no way to set a new password.
  */
 export function newUndoLink(
   user: User,
@@ -80,7 +81,7 @@ export function newUndoLink(
 }
 
 /**
- * True if an earlier change of the address can still be taken back. A next change then gets no link, so that the link
+ * True if an earlier change of the address can still be taken back. The next change then gets no link, so that the link
  * in the original mailbox stays the only one.
  */
 export async function isUndoOpen(
@@ -119,8 +120,9 @@ export async function checkUndo(token: string, deps: AccountsDeps): Promise<Pend
 }
 
 /**
- * Takes the change back, ends all sign-ins and sends a link for a new password. Can be repeated. The token is used up
- * last, so that it works again if a store fails half-way. Any number of presses send one message, and all resolve.
+ * Takes the change back, ends all sign-ins and sends a link for a new password, unless such a link was sent in the last
+ * five minutes. The token is used up last, so that it works again if a store fails half-way. Further presses within
+ * five minutes resolve too, and send no second message.
  * @throws OAuthError `invalid_token` with status 400; `temporarily_unavailable`
  */
 export async function undoByLink(
@@ -150,8 +152,8 @@ export async function undoByLink(
 }
 
 /**
- * Removes all factors. Later factors depend on the first one, and the person who added it may have removed it since.
- * Ends open links, because the thief may have asked for a change of the address.
+ * Removes all second factors: the person who added the first one may have added others and removed the first. Ends open
+ * links, because a thief may have asked for a change of the address.
  */
 async function removeFactors(user: User, cause: MessageCause, deps: AccountsDeps): Promise<User> {
   const { sessions, slots } = deps
@@ -169,7 +171,7 @@ async function removeFactors(user: User, cause: MessageCause, deps: AccountsDeps
 
 /**
  * Gives the account its former address. Ends all identity links, because they are older than this proof of the mailbox.
- * Ends the factors that were set up since the change, because a thief's passkey would open the account again.
+ * Ends the second factors that were set up since the change, because a thief's passkey would open the account again.
  */
 async function putBack(
   { user, former, changedAt }: { user: User; former: string; changedAt: number },

@@ -8,8 +8,8 @@ import { OAuthError } from '../errors.ts'
 
 const MAX_LENGTH = 254
 /**
- * The refused characters: controls, format and default-ignorable characters, lone surrogates, unassigned code points,
- * white space, and those that end an address in a header.
+ * The refused characters: controls, format and default-ignorable characters, private use, lone surrogates, unassigned
+ * code points, white space, and the characters `" , < >`, which have a meaning in a mail header.
  */
 const REFUSED = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\s,"<>]/u
 
@@ -24,8 +24,8 @@ function isSingleton(character: string): boolean {
 }
 
 /**
- * Lower-cases the NFC form. `null` if that changes the number of characters (U+0130) or is not stable, or if the text
- * contains compatibility forms.
+ * Lower-cases the NFC form. `null` if that changes the number of characters (U+0130), if the result would change when
+ * it is folded again, or if the text contains compatibility forms (NFKC).
  */
 function fold(text: string): string | null {
   const composed = text.normalize('NFC')
@@ -36,9 +36,9 @@ function fold(text: string): string | null {
 }
 
 /**
- * The A-label form of an internationalized domain. Returns an ASCII domain unchanged and unchecked. `null`: not valid.
- * Refuses other ASCII characters than `a-z0-9.-` in it, because `domainToASCII` parses a URL's host and would drop
- * everything after a slash.
+ * The A-label form of an internationalized domain. `null`: not valid. Returns an ASCII domain unchanged and unchecked.
+ * Refuses an internationalized domain with other ASCII characters than `a-z0-9.-`: `domainToASCII` parses a URL's host,
+ * and would drop everything after a slash.
  */
 function asciiDomain(domain: string): string | null {
   if (/^[\x21-\x7e]*$/.test(domain)) return domain
@@ -49,11 +49,12 @@ function asciiDomain(domain: string): string | null {
 
 /**
  * The normal form of a username, for finding users, uniqueness and rate limits: NFC, lower case, the domain of an email
- * in ASCII. `null`: not a valid username. Idempotent. Two inputs with the same result look the same to a person.
- * Refuses look-alikes that another system might fold (full width, ligatures, KELVIN SIGN, dotted capital I).
+ * in ASCII. `null`: not a valid username. Idempotent. Two inputs with the same result differ only in case, in Unicode
+ * composition or in the form of the domain. Refuses characters that another system might replace by others: full width,
+ * ligatures, KELVIN SIGN, dotted capital I.
  */
 export function normalizeUsername(input: string): string | null {
-  // The length first, so that nothing below runs on a megabyte.
+  // Checks the length first, so that the other checks never run on a very long text.
   if (input.length === 0 || input.length > MAX_LENGTH || REFUSED.test(input) || [...input].some(isSingleton))
     return null
   const folded = fold(input)
@@ -68,8 +69,8 @@ export function normalizeUsername(input: string): string | null {
 
 function isDomain(domain: string): boolean {
   const labels = domain.split('.')
-  // A numeric last label is an IP address (RFC 3696 §2); `domainToASCII` refuses hexadecimal ones. An invalid A-label
-  // stays an A-label when it is decoded. Some releases of Node.js refuse it by themselves, some don't.
+  // A numeric last label is an IP address (RFC 3696 §2). `domainToASCII` refuses a hexadecimal one. Decoding leaves an
+  // invalid A-label unchanged. Only some releases of Node.js refuse an invalid A-label in `domainToASCII`.
   return (
     labels.length > 1 &&
     labels.every((label) => LABEL.test(label)) &&
@@ -89,9 +90,9 @@ function isEmail(username: string): boolean {
 }
 
 /**
- * The reason why a new account can't have this name, as a sentence; `null`: it can. Takes what `normalizeUsername`
- * returned. A new name is an email address (unquoted ASCII local part, domain with a dot) or 3 to 64 of `a-z 0-9 . _
- * -`, beginning with a letter or digit. Linear in the length.
+ * Returns a sentence with the reason why a new account can't have this name. `null`: it can. Takes a result of
+ * `normalizeUsername`. A new name is an email address (unquoted ASCII local part, domain with a dot), or it has 3 to 64
+ * characters of `a-z`, `0-9`, `.`, `_` and `-`, and begins with a letter or digit.
  */
 export function checkNewUsername(normalized: string): string | null {
   if (normalizeUsername(normalized) !== normalized) return 'The username holds characters that are not allowed.'

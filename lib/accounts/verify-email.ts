@@ -31,8 +31,8 @@ export const canVerifyEmails = ({ users, outbox }: Pick<AccountsDeps, 'users' | 
   (users.setEmailVerified ?? users.update) !== undefined && outbox !== null
 
 /**
- * Sends a link that confirms the user's stored address for 24 hours. An earlier link stops working. Does nothing, and
- * returns `true`, without an address or an outbox, or if the user store can't keep the confirmation.
+ * Sends a link that confirms the user's stored address and works for 24 hours. An earlier link stops working. Sends
+ * nothing, and returns `true`, without an address or an outbox, or if the user store can't keep the confirmation.
  * @returns `false` if no link was sent, because an earlier one is less than five minutes old or the address got too
  * many
  */
@@ -71,9 +71,9 @@ const confirmingOf = (user: User, asker: string): Confirming => ({
 })
 
 /**
- * Confirms the address by the code in the message. Works only in the browser that asked for the message. Takes the same
- * steps for a username that no user has.
- * @throws OAuthError `invalid_code`, alike for all usernames
+ * Confirms the address by the code in the message. Works only in the browser that asked for the message. For a username
+ * that no user has, takes the same steps, and rejects like for a wrong code.
+ * @throws OAuthError `invalid_code`
  */
 export async function verifyEmailByCode(
   { username, asker, code, ...cause }: MessageCause & { username: string; asker: string; code: string },
@@ -87,9 +87,8 @@ export async function verifyEmailByCode(
 
 /**
  * True if the account's address must and can be confirmed before a second factor is set up. A person may have signed up
- * with another person's address. If they set up a factor there, the owner of the address would reset the password and
- * be asked for a factor that is not theirs. If a reset removed the factor instead, the mailbox alone would open every
- * account.
+ * with another person's address and set up a factor. The owner of the address could then reset the password, but not
+ * give that factor. A reset must not remove the factor, or else the mailbox alone would open every account.
  */
 export function awaitsConfirmation(user: User, { users, outbox }: Pick<AccountsDeps, 'users' | 'outbox'>): boolean {
   return (
@@ -102,7 +101,7 @@ export function awaitsConfirmation(user: User, { users, outbox }: Pick<AccountsD
  * A link works once. It is used up last, so that it works again if a store fails.
  *
  * @returns the user as read before the write; `null` after a change of address
- * @throws OAuthError `invalid_token` with status 400
+ * @throws OAuthError `invalid_token` with status 400; `temporarily_unavailable`
  */
 export async function verifyEmail(
   { token, stay, locale, origin }: Omit<Confirmation, 'locale'> & { locale?: string | undefined },
@@ -130,9 +129,9 @@ export interface PendingVerification {
   username: string
   /** Milliseconds since the epoch. */
   sentAt: number
-  /** True if the owner of the address can say that it was not them. */
+  /** True if the link can report that another person signed up with the address, or asked for the change of address. */
   canDisown: boolean
-  /** The address that the account is to have; `null`: the link confirms the present address. */
+  /** The address that the account gets; `null`: the link confirms the present address. */
   newAddress: string | null
 }
 
@@ -157,9 +156,8 @@ export async function checkVerificationToken(token: string, deps: AccountsDeps):
 
 /**
  * "This was not me", pressed by the owner of an address with which another person signed up. Ends the password and all
- * sign-ins, so that the other person can't wait in the account until the owner uses it. Uses up the link. The address
- * stays unconfirmed, and its owner can get the account by a password reset. For a change of address, refuses the
- * change.
+ * sign-ins, so that the other person can't wait in the account until the owner uses it. The address stays unconfirmed,
+ * and its owner can get the account by a password reset. Uses up the link. For a change of address, refuses the change.
  * @throws OAuthError `invalid_token` with status 400, also for a confirmed address; `temporarily_unavailable`
  */
 export async function disownAccount(
@@ -172,9 +170,9 @@ export async function disownAccount(
   }
   const found = await findMessageToken('verify_email', token, deps)
   if (found === null || !canDisown(found.user, deps)) throw invalidLink()
-  // Fails if the password changes at this moment. The link stays good, so that its reader can decide again.
+  // Rejects if the password changes at this moment. The link then still works, so that its reader can decide again.
   await endPassword(found.user, { by: 'disowned', origin }, deps)
-  // Uses the link up last, so that it works again if anything failed.
+  // Uses the link up last, so that it works again after a failure.
   if ((await deps.oneTimeTokens.consume('verify_email', digestOfOneTimeToken(token) ?? '', deps.clock.now())) === null)
     throw invalidLink()
 }
@@ -186,9 +184,9 @@ function canDisown(user: User, { users }: AccountsDeps): boolean {
 
 /**
  * Sends the confirmation message again, for any caller who names the account. With `signsUp`, a confirmed account gets
- * the message of a repeated sign-up. A contested account gets a reset link, which proves the address as well. Always
- * resolves, in a time that reveals nothing: reads the user after the reply. One address gets one message in five
- * minutes.
+ * the message of a repeated sign-up. A contested account gets a reset link, which proves the address too. Always
+ * resolves, in a time that reveals nothing: reads the user in the background. Sends each kind of link at most once in
+ * five minutes.
  */
 export async function requestVerificationAgain(
   { username, signsUp, ...cause }: { username: string; signsUp: boolean } & MessageCause,
@@ -205,9 +203,9 @@ export async function requestVerificationAgain(
 }
 
 /**
- * Sends the confirmation message to a known user again, or a reset link if the account is contested. `false`: no
- * message, because one was sent less than five minutes ago, or the address got too many. Sends nothing to a confirmed
- * account, and returns `true`.
+ * Sends the confirmation message to a known user again, or a reset link if the account is contested. Sends nothing to a
+ * user with a confirmed address, and returns `true`.
+ * @returns `false` if no message was sent, because one is less than five minutes old or the address got too many
  */
 export async function sendVerificationAgain(user: User, cause: MessageCause, deps: AccountsDeps): Promise<boolean> {
   if (user.emailVerified === true) return true

@@ -19,9 +19,9 @@ export function domainOf(address: string): string {
 }
 
 /**
- * The id of the connection that manages an account or an address: `enforce` is on, and `domains` contains the domain.
- * Only this connection can sign in to the account, create it or be linked to it. An account belongs to the domain of
- * its username or of its email. `null`: no connection manages it.
+ * The id of the connection that manages an account or an address: one with `enforce`, whose `domains` contain the
+ * domain. Only this connection can sign in to the account, create it or be linked to it. An account belongs to the
+ * domain of its username, or else to that of its email. `null`: no connection manages it.
  */
 export function ownerConnection(of: string | Pick<User, 'username' | 'email'>, { connections }: Ways): string | null {
   const enforcing = [...connections].filter(([, { enforce }]) => enforce)
@@ -48,7 +48,7 @@ export function isManagedElsewhere(
   return owner !== null && owner !== connection
 }
 
-/** All second factors of the user; `null`: second factors are off. */
+/** All second factors of the user. `null`: the feature of second factors is off. */
 export async function factorsOf(
   { id }: Pick<User, 'id'>,
   { slots }: Pick<AccountsDeps, 'slots'>
@@ -60,7 +60,7 @@ export async function factorsOf(
 /** How a user can sign in now. */
 export interface WaysIn {
   password: boolean
-  /** The links whose connection is on, accepts the link's issuer and may sign this user in. */
+  /** The links that can sign this user in now: `opens` holds, and the connection is enabled. */
   links: LinkedIdentity[]
   /** The ways that features offer. */
   others: WayIn[]
@@ -91,7 +91,7 @@ export function opens({ connection, issuer }: LinkedIdentity, user: User, ways: 
 /** True if there is a way in without a link. */
 export const opensWithoutLink = ({ password, others }: WaysIn): boolean => password || others.length > 0
 
-/** True if a code for the sign-in may be sent to the stored address of the user. */
+/** True if the user may sign in with a code that is sent to their stored address. */
 export function getsCodes(user: User, ways: Ways): boolean {
   const address = normalizeUsername(addressOf(user))
   return isActive(user) && ownerConnection(user, ways) === null && address !== null && emailOf(address) !== null

@@ -138,9 +138,10 @@ async function gatherFacts(
 }
 
 /**
- * The requested scopes that can be granted. Unknown and forbidden ones are left out, and the token answer says so.
- * `offline_access` is for clients that may refresh. For a third-party client the person must have allowed it: the
- * consent page asks for it like any other scope, and `prompt=none` leaves it out unless it was allowed before.
+ * The requested scopes that can be granted, or `openid` if the request has no `scope`. Unknown and forbidden ones are
+ * left out, and the token answer says so. `offline_access` is for clients that may refresh. A third-party client also
+ * needs the person's consent to it: the consent page asks for it like any other scope, and `prompt=none` leaves it out
+ * unless the person has allowed it before.
  * @see RFC 6749 §3.3, OpenID Connect Core 1.0 §3.1.2.1, §11
  */
 export function grantableScopes(

@@ -21,7 +21,7 @@ export interface Facts {
   scopes: string[]
   /** The APIs that the request names. @see RFC 8707 §2.1 */
   resources: readonly Resource[]
-  /** The user signed in in this browser. */
+  /** The user who is signed in with this browser. `null`: nobody is. */
   signedIn: SignedInPerson | null
   required: RequiredAcr
   /**
@@ -31,7 +31,7 @@ export interface Facts {
   authentication: AuthenticationContext | null
   /** The values of `acr` that this configuration can give. */
   acrValues: readonly string[]
-  /** The step that the person owes before this client gets a code. */
+  /** The step that the user must take before this client gets a code. `null`: none. */
   missing: MissingStep
   /**
    * False only if no sign-in of the signed-in user can reach `required`, for example because the account has no second
@@ -174,7 +174,8 @@ const CHECKS: readonly Check[] = [
 
 /**
  * Returns a digest of the facts that the consent page shows about an unregistered client: the host that vouches for it,
- * its name, and the places of its redirect URIs. A change of the digest voids a consent. `{}` for a registered client.
+ * its name, and the hosts or schemes of its redirect URIs. A consent with another digest is void. `{}` for a registered
+ * client.
  */
 export function looksOf(client: Client): { client?: string } {
   const unknown = unknownOf(client)
@@ -183,14 +184,14 @@ export function looksOf(client: Client): { client?: string } {
   return { client: digest(JSON.stringify([unknown.host, client.name, places])) }
 }
 
-/** The items that a person allows: the APIs, each by its `resource`, and the scopes. */
+/** The items that a person allows on the consent page: the APIs, each by its `resource`, and the scopes. */
 export function allowedOf({ scopes, resources }: Pick<Facts, 'scopes' | 'resources'>): string[] {
   return [...resources.map(({ resource }) => resource), ...scopes]
 }
 
 /**
- * True if the client gets refresh tokens. A client that nobody registered, such as an AI agent, never asks for
- * `offline_access`, so its grant type `refresh_token` is enough.
+ * True if the client gets refresh tokens. For a client that nobody registered, such as an AI agent, the grant type
+ * `refresh_token` is enough, because such clients seldom ask for `offline_access`.
  */
 export function staysSignedIn({ client, scopes }: Pick<Facts, 'client' | 'scopes'>): boolean {
   return scopes.includes('offline_access') || (unknownOf(client) !== null && mayUse(client, 'refresh_token'))
@@ -232,7 +233,7 @@ function anotherSignIn(facts: Facts): Obstacle | null {
 }
 
 /**
- * Returns the obstacle for a step that a signed-in user still owes. With `prompt=none`, a missing second factor is
+ * Returns the obstacle for a step that a signed-in user must still take. With `prompt=none`, a missing second factor is
  * `login_required`. A missing enrolment is `interaction_required`, because a sign-in alone does not solve it.
  */
 function addToSignIn(facts: Facts, missing: Exclude<MissingStep, null>): Obstacle | null {

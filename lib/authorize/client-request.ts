@@ -6,7 +6,7 @@ import type { Advised, AuthorizeDeps } from './deps.ts'
 import type { Advice } from '../ports/log.ts'
 
 const CODE = 'FST_AUTHORITY_CLIENT_MISFIT'
-/** The maximum length of a value in the log, in characters. */
+/** The maximum length of a value in the log before it is escaped, in characters. */
 const MOST_SHOWN = 300
 const MOST_LISTED = 10
 
@@ -30,8 +30,8 @@ const shown = (value: string): string =>
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /**
- * Describes a refused address for the log. Shows only those path segments that a registered address has too. Any other
- * segment may be a secret, so only its length is shown.
+ * Describes a refused address for the log. Shows its origin, and those path segments that a registered address has too.
+ * Any other segment may be a secret, so only its length is shown.
  */
 function shapeOf(uri: string, registered: readonly string[]): string {
   const known = new Set(['', ...registered.flatMap((one) => one.split('/'))])

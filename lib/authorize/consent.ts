@@ -12,7 +12,8 @@ const LIFETIME_MS = 365 * 24 * 60 * 60 * 1000
 
 /**
  * Stores the consent of the signed-in user. The consent page appears again if the client asks for more scopes or APIs,
- * if an unregistered client changes its name or addresses, after a password change, or after a year.
+ * after a password change, or after a year. For an unregistered client it also appears again if the host that vouches
+ * for the client, its name, or the host or scheme of a redirect URI changes.
  * @throws OAuthError `login_required` if nobody is signed in
  */
 export async function grantConsent(

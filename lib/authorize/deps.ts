@@ -8,7 +8,7 @@ import type { AuthenticationContext } from '../protocol/authentication.ts'
 import type { AuthorizationParams, Pushed } from '../protocol/authorization-params.ts'
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts'
 
-/** `acr` must be one of these values; `null`: any value or none will do. */
+/** The `acr` of the sign-in must be one of these values. `null`: any value, or none, is enough. */
 export type RequiredAcr = readonly string[] | null
 
 /**
@@ -67,12 +67,12 @@ export interface BrowserContext extends Pick<Browser, 'session' | 'origin' | 're
 }
 
 /**
- * The step that a signed-in user owes before a client gets a code. `second_factor`: give it. `enrolment`: set one up.
- * `sign_in`: sign in again, because the present sign-in is too old or too weak for the other two steps.
+ * The step that a signed-in user must take before a client gets a code. `second_factor`: give it. `enrolment`: set one
+ * up. `sign_in`: sign in again, because the present sign-in is too old or too weak for the other two steps.
  */
 export type MissingStep = 'second_factor' | 'enrolment' | 'sign_in' | null
 
-/** The part of an authorization request that decides which step is missing. */
+/** The facts about an authorization request that decide which step is missing. */
 export interface AskedOf {
   request: Pick<AuthorizationRequest, 'maxAge'>
   client: Client
@@ -94,7 +94,7 @@ export interface SignInPageKind {
 }
 
 /**
- * The hosted page that raises a session to the `acr` which a page of the host requires. `second_factor`, `enrolment`:
+ * The hosted page that raises a session to the `acr` that a page of the host requires. `second_factor`, `enrolment`:
  * the pages of these steps of a sign-in. `reauthenticate`: the page that asks for a factor that the user has but has
  * not given. `passkey`: the page that adds a passkey. `never`: no page would help.
  */

@@ -15,8 +15,8 @@ export type LogoutOutcome =
   /** The user must confirm the sign-out first. Nothing has changed yet. */
   | { outcome: 'confirm'; session: BrowserSession; client: Client | null; redirectUri: string | null }
   /**
-   * Nobody is signed in now, and the browser does not return to a client: there is no usable return address, or neither
-   * an `id_token_hint` nor a confirmation. `ended`: true if this request ended a session.
+   * Nobody is signed in now, and the browser does not return to a client: the request has no usable return address, or
+   * has neither an `id_token_hint` nor a confirmation. `ended`: true if this request ended a session.
    */
   | { outcome: 'signed_out'; ended: boolean; client: Client | null }
   /** Nobody is signed in now, and the browser returns to the client. */
@@ -31,13 +31,12 @@ type LogoutDeps = Pick<AuthorizeDeps, 'clients' | 'idTokens' | 'sessions'> & Adv
 
 /**
  * RP-Initiated Logout. Signs out at once if the `id_token_hint` names the session of this browser, or has no `sid` and
- * names its user. Otherwise the user must confirm. Without a session cookie, the session that the `id_token_hint` names
- * ends, because a gateway may call from its server. That gives the holder of the `id_token_hint` no new power: the
- * holder is a client of the session, and could end the session through the browser too. Redirects only to a registered
- * URI of the client that the `id_token_hint` is for, or, after a confirmation, of the client that `client_id` names. A
- * refused request leaves the session as it is. If the signature of the `id_token_hint` cannot be verified (its key may
- * be gone), a signed-in user must confirm, and the browser does not return to the client. Other clients keep their
- * tokens with `offline_access`.
+ * names its user. Otherwise the user must confirm. Without a session cookie, ends the session that the `id_token_hint`
+ * names, because a gateway may call from its server. A holder of the `id_token_hint` could end that session through the
+ * browser too. Redirects only to a registered URI of the client that the `id_token_hint` is for, or, after a
+ * confirmation, of the client that `client_id` names. A refused request leaves the session as it is. If the signature
+ * of the `id_token_hint` cannot be verified (its key may be gone), a signed-in user must confirm, and the browser does
+ * not return to the client. Tokens of other clients with `offline_access` stay valid.
  * @throws OAuthError `invalid_request` for an `id_token_hint` of another client, an unknown client, or an unregistered
  * URI
  * @see OpenID Connect RP-Initiated Logout 1.0 §2, §3, OpenID Connect Back-Channel Logout 1.0 §2.7
@@ -141,11 +140,11 @@ export interface BackChannelLogoutDeps {
   formPost: FormPost
   clock: Clock
   /**
-   * Called for each client that could not be told, with an error that holds no token. Of the notices that a full queue
-   * drops in one overload, called only for the first. Must not throw.
+   * Called for each client that could not be told, with an error that contains no token. Of the notices that a full
+   * queue drops in one overload, called for the first, and at the end with the number of all. Must not throw.
    */
   onError(error: unknown, what: string): void
-  /** How many notices may wait. */
+  /** The maximum number of notices that wait, are in flight or wait for a retry, all together. Default: 1000. */
   capacity?: number
 }
 
@@ -175,7 +174,7 @@ export function createBackChannelLogout({
   onError,
   capacity = 1000
 }: BackChannelLogoutDeps): BackChannelLogout {
-  /** Resolves to `null`, or to the reason why the client was not told. */
+  /** Resolves to `null` if the client was told or needs no notice, otherwise to the reason of the failure. */
   async function tell({ clientId, userId, sid }: Notice): Promise<string | null> {
     const client: Client | null = await clients.findById(clientId)
     if (client?.backchannelLogoutUri === undefined) return null
@@ -197,13 +196,12 @@ export function createBackChannelLogout({
     capacity,
     maxInFlight: MAX_IN_FLIGHT,
     retryDelaysMs: [RETRY_DELAY_MS],
-    // The limit of a whole try, because a client store that hangs would otherwise block one of the parallel tries for
-    // good.
+    // Limits a whole try, because a client store that hangs would otherwise block one of the parallel tries for good.
     timeoutMs: 2 * TIMEOUT_MS,
     retriesTimeouts: true,
     clock,
     async attempt(notice) {
-      // Only the reason is logged. An engine's error might quote the token.
+      // Logs only the reason, because an error of the engine that signs might quote the token.
       const reason = await tell(notice).catch(reasonOf)
       if (reason !== null) throw new Error(reason)
     },

@@ -17,9 +17,9 @@ import type { SignInPageKind, AuthorizeDeps, AuthorizeSlots, StepTowards, Requir
 
 /**
  * The `acr` values that satisfy an authorization request. An essential claim is a requirement. `acr_values` are a
- * requirement too: after the step-up challenge of an API, the client would otherwise come back with the same level
- * again and again. `acr_values` that this server does not know are ignored. The client's own `acr` is always the
- * minimum, because the user can change the address of the request.
+ * requirement too. Otherwise the client would come back from the step-up challenge of an API with the same level again
+ * and again. `acr_values` that this server does not know are ignored. The client's own `acr` is always the minimum,
+ * because the user can change the address of the request.
  * @see OpenID Connect Core 1.0 §5.5.1.1, §15.1, RFC 9470 §5
  */
 export function requiredAcr(
@@ -36,8 +36,8 @@ export function requiredAcr(
 
 /**
  * The level that the code and its tokens state: the strongest required value that this session reaches. Without a
- * requirement, the strongest requested value, otherwise the own level of the session. `null`: the session reaches no
- * required value.
+ * requirement, it is the strongest requested value that the session reaches, otherwise the session's own level. `null`:
+ * the session reaches no required value.
  */
 export function contextFor(
   { claims }: Pick<AuthorizationRequest, 'claims'>,
@@ -83,7 +83,7 @@ export async function reachesOne(
 ): Promise<boolean> {
   if (values.some((value) => !isAbove(value))) return true
   for (const value of values) if (await reaches(value, user, asking, deps)) return true
-  // The provider may prove more the next time.
+  // A new sign-in through a link may reach `password`, because the provider may ask for more than the last time.
   return values.includes(PASSWORD_ACR) && (await waysIn(user, deps.accounts)).links.length > 0
 }
 

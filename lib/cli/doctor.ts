@@ -44,15 +44,15 @@ type Found = (check: Fault['check'], problem: string) => void
 interface Report {
   faults: Fault[]
   /**
-   * Milliseconds by which the clock of the state's server is ahead. `null`: the state store has no clock, or did not
-   * answer.
+   * Milliseconds by which the clock of the state's server is ahead. `null`: the state store has no clock, did not
+   * answer, or lacks migrations.
    */
   clockOffsetMs: number | null
   keys: Array<ReturnType<typeof keyRow>>
-  /** How many users have a password hash of each format. */
+  /** The number of users per format of their password hash. */
   hashes: Record<string, number>
   callbacks: Array<{ connection: string; url: string }>
-  /** Settings that may be intended, so they do not change the exit code. */
+  /** Notes that do not change the exit code: settings that may be intended, and checks that were left out. */
   notes: Fault[]
 }
 
@@ -60,7 +60,7 @@ const CHECKS: Readonly<Record<string, Fault['check']>> = {
   FST_AUTHORITY_EVICTION: 'redis',
   FST_AUTHORITY_CLOCK_SKEW: 'clock'
 }
-/** Ignored log codes: `doctor` checks stores, keys and providers itself. */
+/** Log codes that are ignored, because `doctor` checks stores, keys and providers itself. */
 const CHECKED = ['FST_AUTHORITY_STORE_DOWN', 'FST_AUTHORITY_KEYS_FAILED', 'FST_AUTHORITY_PROVIDER_DOWN']
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
@@ -81,7 +81,7 @@ export const DOCTOR: ConfigCommand = {
   }
 }
 
-/** Fills the report. @returns true if a store did not answer */
+/** Fills the report. @returns true if a store could not be reached */
 async function examine(config: Config, online: boolean, report: Report): Promise<boolean> {
   const { options } = config
   const found = (check: Fault['check'], problem: string): void => {
@@ -164,7 +164,7 @@ function storeProblem(option: Place['option'], error: unknown): string {
   return `The store of the option ${option} can't be used: ${messageOf(error)} Look at its ${part}.`
 }
 
-/** Returns the options whose stores answer and need no migration. Reports faults of the others. */
+/** Returns the options whose stores answer and need no migration. Reports a fault of each other store. */
 async function examineStores(
   places: readonly Place[],
   found: Found
@@ -209,7 +209,7 @@ async function examineConnections({ grants }: Services, online: boolean, report:
   }
 }
 
-/** Checks the server of the state: its clock, and for Redis that data survives a crash. */
+/** Checks the server of the state: reads its clock, and for Redis looks if data survives a crash. */
 async function examineServer({ options }: Config, report: Report, found: Found): Promise<void> {
   const state: ReturnType<typeof stateOf> & { isAppendOnly?(): Promise<boolean> } = stateOf(options)
   const { time } = state
@@ -252,7 +252,7 @@ function examineSurroundings({ options, fastify }: Config, places: readonly Plac
 /** Names of user fields that many apps use for authorization. */
 const RIGHTS = /^(?:is)?_?(?:admin|superuser|roles?|groups?|permissions?|scopes?|rights)$/i
 
-/** Reports valid options that are rarely intended in production. */
+/** Reports options that are rarely intended in production. */
 function examineChoices(options: AuthorityOptions, stores: readonly Place[], found: Found, noted: Found): void {
   // The plugin may have refused the options, so their values may have any type.
   const registration = options.registration as { fields?: { properties?: object } | null } | false | null | undefined

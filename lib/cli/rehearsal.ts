@@ -22,15 +22,15 @@ interface Rehearsal {
 
 const PREFIX = 'fastify-authority: '
 
-/** Returns the store without `prepare`, and with `others` instead of its own methods. */
+/** Returns the store without `prepare`, and with its methods replaced by those in `others`. */
 const readOnly = <Store extends object>(store: Store, others: object = {}): Store =>
   overlaid(store, { prepare: undefined, ...others })
 
 const nothing = async (): Promise<void> => {}
 
 /**
- * Returns the options with stores that write nothing. `readable`: stores that answer and whose tables are up to date.
- * Only these are read, because a read of another store would migrate its tables.
+ * Returns the options with stores to which the start writes nothing. `readable`: stores that answer and whose tables
+ * are up to date. Only these are read, because a read of another store would migrate its tables.
  */
 function harmless(options: AuthorityOptions, readable: ReadonlySet<Place['option']>): AuthorityOptions {
   const { redis, users, factors, apiKeys, audit } = options

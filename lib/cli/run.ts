@@ -165,7 +165,7 @@ async function overStores(
     const audit = auditOnlyOfActs(options)
     const sendMessage = noting(options.sendMessage, unsent)
     await app.register(authPlugin, { ...options, audit, sendMessage, decorators: undefined })
-    // Does not call ready(), which begins work that no command needs, such as the creation of the first key.
+    // Does not call ready(), which begins background work, such as the creation of the first key.
     const { authority } = app
     const services = SERVICES.get(authority)
     if (services === undefined) throw new TypeError('The plugin did not start.')
@@ -191,7 +191,7 @@ async function overStores(
   throw new CliError(3, `${problem} Mend sendMessage, then send the link by user invite.`, result as object)
 }
 
-/** Wraps the host's `sendMessage`. Keeps the kinds of messages that it failed to send in `unsent`. */
+/** Wraps the host's `sendMessage`. `unsent` then contains the kinds of messages that it failed to send. */
 function noting(send: AuthorityOptions['sendMessage'], unsent: Set<string>): AuthorityOptions['sendMessage'] {
   if (send === undefined) return undefined
   return async (message) => {
@@ -204,8 +204,8 @@ function noting(send: AuthorityOptions['sendMessage'], unsent: Set<string>): Aut
 const ERROR = 50
 
 /**
- * Passes on errors and checkpoints from the service's log. Skips a checkpoint of entry 1: `auditOnlyOfActs` does not
- * write this entry if the command only reads.
+ * Passes on the errors and the checkpoints of the audit log from the service's log. Skips a checkpoint of entry 1:
+ * `auditOnlyOfActs` does not write this entry if the command only reads.
  */
 const evidenceFor =
   (tell: Outputs['tell']) =>
@@ -279,7 +279,7 @@ const valueText = (value: unknown): string =>
     ? value.map((one) => `\n  ${visible(lineOf(one))}`).join('')
     : visible(lineOf(value))
 
-/** Writes a value in one line. Joins the texts of an object with spaces, and writes other objects as JSON. */
+/** Writes a value in one line: the texts of an object side by side, other objects as JSON. */
 function lineOf(value: unknown): string {
   if (typeof value === 'string') return value
   if (Array.isArray(value) && value.length === 0) return 'none'

@@ -107,8 +107,8 @@ export function contentOf(
 }
 
 /**
- * Some kinds have a text per factor or author. An unknown factor or author (from `JSON.parse`) results in a name
- * without texts, which `contentOf` rejects.
+ * Returns the name of the texts for a message. Some kinds have several texts, for example one for each factor. An
+ * unknown factor or author (from `JSON.parse`) gives a name without texts, which `contentOf` rejects.
  */
 function subjectOf(message: Message): MailSubject {
   if (message.kind === 'account_removed') return `account_removed_${message.by}`
@@ -124,7 +124,7 @@ function adviceOf(message: Message, about: MailSubject, texts: MailTexts): strin
   if ('by' in message && message.by === 'host') return texts.notAsked
   if (isUndoable(message)) return texts.undo
   if (about === 'identity_linked_takeover') return texts[about].otherwise ?? texts.secureWithoutPassword
-  // Linking an account at another provider requires the password, if the account has one.
+  // The own advice of `identity_linked` includes a new password, so it needs a password and a way to reset it.
   if (about === 'identity_linked' ? !hasPassword || !canReset : !hasPassword && otherwise === undefined)
     return texts.secureWithoutPassword
   if (!canReset && (otherwise === undefined || about === 'email_change_requested'))
@@ -191,7 +191,7 @@ const isUndoable = (message: Message): boolean =>
 
 /**
  * The button of the mail. A warning without a link of its own gets a link to the account page, if the message has an
- * `accountUrl`. A kind that never has a link shows none, even if the host's queue has added a `url`.
+ * `accountUrl`. Ignores a `url` that the host's queue has added to a kind without a button.
  */
 function actionOf(message: Message, lang: Locale, now: number): MailContent['action'] {
   const { [subjectOf(message)]: texts, hint, validity, onlyHere, new_sign_in: warning } = languageOf(lang).mails
@@ -249,7 +249,7 @@ function accountOf({ kind, user }: Message, text: string): MailContent['account'
   return { before, name, after }
 }
 
-/** Removes direction marks and invisible characters. The two joiners stay, because some scripts and emoji need them. */
+/** Direction marks, other invisible characters, and lone surrogates. Some scripts and emoji need the two joiners. */
 const UNSEEN = /(?![\u200c\u200d])\p{Cf}|\p{Cs}/gu
 /** White space and control characters. They become spaces, because a line end would start another mail header. */
 const GAPS = /[\s\p{Cc}]+/gu

@@ -27,7 +27,7 @@ interface RefreshTokenPolicy {
 export interface GrantSignIn extends Omit<FirstFactor, 'clientId'>, Granted {
   /** The nonce of the app. Only a token exchange has one. */
   nonce?: string | undefined
-  /** `null`: second factors are off. */
+  /** `null`: the feature of second factors is off. */
   factors: UserFactors | null
 }
 
@@ -50,7 +50,7 @@ export interface GrantDeps extends Required<TokenSlots>, Targets {
   /** Checks DPoP proofs. `null`: DPoP is off. */
   possession: Possession | null
   clients: Clients
-  /** Remembers used assertions, so that each works once. `undefined`: the state cannot. */
+  /** Remembers used assertions, so that each works once. `undefined`: the state store can't. */
   assertions: AssertionStore | undefined
   /**
    * Returns the public keys of a client that authenticates with `private_key_jwt`. Fetches the key set again if no key

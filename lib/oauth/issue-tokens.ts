@@ -69,7 +69,7 @@ export async function issueTokens(
     userAgent: origin.userAgent ?? null,
     sessionSid: null,
     offline: true,
-    // If there is no ID token now (`null`, or `idToken: false`), refreshes of the family give none either.
+    // Without an ID token now (`null`, or `idToken: false`), the refreshes of this family give none either.
     authorization:
       idToken === undefined && resources.length === 0 && boundTo === undefined
         ? null
@@ -179,8 +179,8 @@ export async function accessAnswer(
 }
 
 /**
- * Makes an ID token for a family that began with an authorization code or a token exchange with `openid`. Returns `{}`
- * for other families.
+ * Makes an ID token if the family began with one, `scopes` contains `openid` and OpenID Connect is on. Otherwise
+ * returns `{}`. Families begin with an ID token by an authorization code or a token exchange.
  * @see OpenID Connect Core 1.0 §3.1.3.3, §12.2
  */
 export async function signIdToken(

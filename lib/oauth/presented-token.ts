@@ -47,9 +47,9 @@ interface ActiveToken {
 }
 
 /**
- * Describes a token for an authenticated client, as the stores have it now. The answer has no claim about the user but
- * `sub`, and does not count as a use. An invalid token and a token that the client may not ask about both get `active:
- * false`.
+ * Describes a token for an authenticated client, as the stores have it now. The only claims in the answer are `sub` and
+ * those about the sign-in. Introspection does not count as a use. An invalid token and a token that the client may not
+ * ask about both get `active: false`.
  * @see RFC 7662 §2.2, §4
  */
 export async function introspect(token: string, client: Client, deps: GrantDeps): Promise<Introspection> {
@@ -65,7 +65,7 @@ export async function introspect(token: string, client: Client, deps: GrantDeps)
 async function ofAccessToken(token: string, client: Client, deps: GrantDeps): Promise<Introspection> {
   const claims = await deps.accessTokens.verify(token, 'any')
   if (!mayKnow(client, claims, deps)) return { active: false }
-  // A client's own token belongs to no session. Any other is active as long as its session is.
+  // A client's own token belongs to no sign-in. Any other token ends with its sign-in, or with that of its actor.
   if (claims.sid !== undefined || claims.sub !== claims.client_id)
     await liveUser(claims, { sessions: deps.sessions, users: deps.accounts.users })
   const owner =
@@ -99,8 +99,8 @@ async function ofAccessToken(token: string, client: Client, deps: GrantDeps): Pr
 
 /**
  * True if the client may ask about the token. A client may ask about its own tokens and about those with its id in the
- * audience. All first-party clients may ask about tokens for the issuer, which is the host's own API. A client with
- * `introspects` may ask only about tokens for those APIs.
+ * audience. Any first-party client may ask about tokens with the issuer in the audience. A client with `introspects`
+ * may ask only about tokens for those APIs.
  */
 function mayKnow(client: Client, { client_id: owner, aud }: AccessTokenClaims, targets: Targets): boolean {
   const audience = [aud].flat()
@@ -157,7 +157,7 @@ export async function userInfo(
   const { user, family } = await liveUser(claims, { sessions, users })
   const clientId = family === null ? (claims.client_id ?? null) : family.clientId
   const client = clientId === null ? null : await clients.findById(clientId, BY_TOKEN)
-  // The client decides which claims the token releases.
+  // The registration of the client decides which claims the token releases.
   if (clientId !== null && client === null) throw invalidToken('The token was revoked.', 'its client is gone')
   const details = family?.authorization ?? null
   const requested = details === null ? undefined : readAuthorizationDetails(details).claims
@@ -179,7 +179,7 @@ export async function userInfo(
  * then
  * @throws OAuthError `unauthorized_client` if the token belongs to another client; the token stays valid
  * @throws OAuthError `invalid_request` for an access token without a session of its own. Nothing ends a client's own
- * token before it expires. A token that acts in the name of a user ends with the sign-in of its actor.
+ * token before it expires. A token that acts in the name of a user ends with the sign-in or account of its actor.
  * @see RFC 7009 §2.1, §2.2
  */
 export async function revokeToken(
@@ -206,9 +206,10 @@ export async function revokeToken(
 }
 
 /**
- * A caller without a client owns the tokens that were issued without one. RFC 7009 §2.1 asks for an error and names
- * none. `unauthorized_client` fits, because token and credentials are good and this client may not do this.
- * `invalid_grant` would say that the token is bad, and a client library would take that for a successful sign-out.
+ * Throws if the token belongs to another client. A caller without a client owns the tokens that were issued without
+ * one. RFC 7009 §2.1 asks for an error and names none. `unauthorized_client` fits, because token and credentials are
+ * good and this client may not do this. `invalid_grant` would say that the token is bad, and a client library would
+ * take that for a successful sign-out.
  */
 function checkOwner(owner: string | null, client: Client | null): void {
   if (owner !== (client?.clientId ?? null))

@@ -33,8 +33,8 @@ export interface RefreshAttempt {
 }
 
 /**
- * The minimum grace period for clients that nobody registered. The processes of such a client share a refresh token
- * without a lock, and replay it for up to 76 s.
+ * The minimum grace period for clients that nobody registered. The processes of such a client may share a refresh token
+ * without a lock, and then replay it for up to 76 s.
  */
 const UNKNOWN_CLIENT_GRACE_MS = 120_000
 
@@ -142,7 +142,7 @@ export function reportRefresh(
 }
 
 /**
- * Returns the active user of a family. Ends all sessions of a disabled or deleted user. Ends only this family if it
+ * Returns the active user of a family. Ends all sign-ins of a disabled or deleted user. Ends only this family if it
  * began before the last password change.
  */
 async function activeUser(

@@ -125,7 +125,7 @@ export function askableScopes(
 
 /**
  * The scopes of an access token: without those of administration that the host does not give now.
- * @throws OAuthError `invalid_scope` if no scope is left
+ * @throws OAuthError `invalid_scope` if the host gives none of them and no other scope is left
  */
 export function admitted(
   scopes: readonly string[],

@@ -583,7 +583,7 @@ export interface Language {
   /** Separates two sentences: a space, or `''`. */
   space: string
   /**
-   * Fonts with the letters of the language. `''`: the usual Latin fonts have them. Chinese and Japanese write many
+   * Fonts with the letters of the language. `''`: the usual fonts have them. Chinese and Japanese write many
    * shared characters in different shapes, so each language names its own fonts.
    */
   fonts: string

@@ -1,6 +1,6 @@
 import type { LinkKind, NoticeKind } from '../ports/message.ts'
 
-/** The mails of kinds that have several: by the author of the change, by the factor, or by what a link did. */
+/** The mails of kinds that have several: one for each author of the change, for each factor, or for a take-over. */
 type Particular =
   | `account_removed_${'user' | 'host'}`
   | 'identity_linked_takeover'
@@ -15,7 +15,7 @@ interface NoticeTexts {
   /** The heading, which is the subject too. */
   heading: string
   text: string
-  /** Advice for a reader who did not make the change that the mail reports. Default: `secure`. */
+  /** Advice for a reader who did not make the change that the mail reports. Left out: general advice (`adviceOf`). */
   otherwise?: string
 }
 

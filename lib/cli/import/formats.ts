@@ -10,7 +10,7 @@ function parameter(parameters: Columns, name: string, usual: string): string {
   return value
 }
 
-/** Writes a user's first password credential as a PHC string. Keycloak stores its two parts as JSON in strings. */
+/** Writes a user's first password credential as a PHC string. Keycloak has the hash and its settings as JSON texts. */
 function keycloakHash(credentials: readonly Columns[]): string | undefined | { unusable: string } {
   const password = credentials.find(({ type }) => type === 'password')
   if (password === undefined) return undefined
@@ -43,7 +43,7 @@ export interface OwnLink {
   email: string | undefined
 }
 
-/** A user as read from the source. The username, email address and hash are not validated yet. */
+/** A user as read from the source. The username, the email address and the hash are not checked yet. */
 export interface SourceUser {
   id: string | undefined
   username: string | undefined
@@ -51,7 +51,7 @@ export interface SourceUser {
   emailVerified: boolean
   disabled: boolean
   createdAt: number | undefined
-  /** A hash in a format that the library can verify. `unusable`: the reason why the source's hash can't be used. */
+  /** The hash, as this library reads it. `undefined`: none. `unusable`: the reason why the hash can't be used. */
   passwordHash: string | undefined | { unusable: string }
   /** Profile fields. The import omits fields that are `undefined`. */
   fields: Readonly<Record<string, unknown>>
@@ -89,7 +89,7 @@ function firebaseHash(row: Columns): SourceUser['passwordHash'] {
 
 /** Fields of the `ndjson` format that are not profile fields. */
 const OWN = ['id', 'username', 'email', 'emailVerified', 'disabled', 'createdAt', 'passwordHash', 'links']
-/** Fields that only this service may set. */
+/** Fields that a row must not have: the service sets them, or they are no data (`__proto__`). */
 const SERVICE = ['version', 'emailProvedAt', 'passwordChangedAt', '__proto__']
 
 function ownFields(row: Columns): Record<string, unknown> {

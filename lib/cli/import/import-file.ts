@@ -15,8 +15,8 @@ import { makesProvisional } from '../../accounts/address-proof.ts'
 import { linkOf } from '../../accounts/identities.ts'
 
 /**
- * Issuers of the providers whose subject of a user is the same for all clients of one owner. Microsoft is missing,
- * because its `sub` differs per client and few exports have the `oid`.
+ * Issuers of the providers that give a user the same subject at all clients of one owner. Microsoft is missing, because
+ * its `sub` differs per client and few exports have the `oid`.
  */
 const ISSUERS: ReadonlyMap<string, string> = new Map(
   Object.values(providers)
@@ -141,7 +141,7 @@ const BATCH = 1000
 const MOST_PROBLEMS = 1000
 const LONGEST_SHOWN = 100
 
-/** Without a prototype, because a provider may be called `constructor`. */
+/** Makes an object without a prototype, because a provider may be called `constructor`. */
 const noCounts = (): Record<string, number> => Object.create(null) as Record<string, number>
 
 const count = (counts: Record<string, number>, name: string): void => {

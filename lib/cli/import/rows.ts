@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { type Columns, isObject, LONGEST_ROW, TOO_LONG } from './columns.ts'
 
-/** Maximum number of characters to collect of a member's name. Longer than every name that a format looks for. */
+/** Maximum number of collected characters of a member's name. Longer than every name that a format looks for. */
 const LONGEST_NAME = 64
 
 /**

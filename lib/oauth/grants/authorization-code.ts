@@ -48,7 +48,7 @@ const CHECKS: ReadonlyArray<{
 ]
 
 /**
- * The authorization code grant. Even a failed use uses the code up, so that an attacker can guess the verifier only
+ * The authorization code grant. A failed check uses the code up too, so that an attacker can guess the verifier only
  * once. A second use ends the tokens of the first. If another client presents the code, it stays unused, because
  * clients could otherwise end the sign-ins of each other.
  * @see RFC 6749 §4.1.3, OpenID Connect Core 1.0 §3.1.3
@@ -98,8 +98,7 @@ async function authorizationCodeGrant(
     )
     return family.offline ? { ...response, refresh_token: formatCredential(presented.id, secret) } : response
   } catch (error) {
-    // The cause may be an outage or a disabled user. The code is used up and no tokens were handed out, so the family
-    // is ended.
+    // Any failure, such as an outage, ends the family: its code is used up, and no tokens were handed out.
     await deps.sessions.revoke(family.userId, family.sid, 'undone', origin).catch((failure: unknown) => {
       deps.accounts.onError(failure, 'a session whose tokens could not be made was not ended')
     })

@@ -17,14 +17,15 @@ import {
 } from '../refresh-family.ts'
 
 /**
- * The refresh token grant. Replaces the refresh token. With `refreshToken.rotate: 'never'` the refresh token stays the
- * same, and the answer has none. A narrower `scope` applies to the access token only; the family keeps its scope.
+ * The refresh token grant. Replaces the refresh token, unless `refreshToken.rotate` is `never`. Then the refresh token
+ * stays the same, and the answer has no refresh token. A narrower `scope` applies to the access token only. The family
+ * keeps its scope.
  * @see RFC 6749 §6, RFC 9700 §4.14
  */
 export const REFRESH_TOKEN = grant({
   type: 'refresh_token',
-  // The limit is high, because a long access token that was sent by mistake must be an unknown token, not an invalid
-  // request.
+  // The limit is high, so that a long access token that was sent by mistake gets `invalid_grant`, like any unknown
+  // token, and not `invalid_request`.
   params: { refresh_token: { bytes: 16384 } },
   errors: ['invalid_grant', 'invalid_scope'],
   what:
