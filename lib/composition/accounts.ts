@@ -38,8 +38,8 @@ interface AccountParts {
 }
 
 /**
- * Logs a warning when a password first matches an imported hash. The sign-in then replaces the hash, and another
- * application that reads the same users may not understand the new one. Logs nothing if the store cannot replace
+ * Logs a warning when a password first matches an imported hash, because sign-ins replace such hashes. Another
+ * application that reads the same users may not understand the new hashes. Logs nothing if the store cannot replace
  * hashes.
  */
 function toldOfOnce(imported: ImportedHashVerifier, users: UserStore, log: FastifyBaseLogger): ImportedHashVerifier {

@@ -20,7 +20,7 @@ export interface UserIdentity {
   lastUsedAt: Date
 }
 
-/** The data of an API key that a user made for their own programs. The key itself is not included. */
+/** The data of an API key for a user's own programs. The key itself is not included. */
 export interface UserApiKey {
   id: string
   name: string
@@ -37,7 +37,7 @@ export interface UserApiKey {
 /** API keys of users. Each method throws a TypeError without the option `apiKeys`. */
 export interface UserApiKeys {
   /**
-   * Makes a key for a user. Only this answer contains `key`. `expiresIn` is in seconds.
+   * Makes a key for a user. Only this answer contains the key itself, as `key`. `expiresIn` is in seconds.
    * @throws OAuthError `invalid_request`, `invalid_scope`, `invalid_target`, `api_key_limit`; `invalid_grant` without
    * an active user
    */
@@ -80,11 +80,11 @@ export interface EnrolmentLink {
 export interface UserFactor {
   id: string
   kind: 'totp' | 'passkey'
-  /** The name that the user gave the factor. */
+  /** The name by which the user recognizes the factor. `null`: none. */
   name: string | null
   createdAt: Date
   lastUsedAt: Date | null
-  /** True after too many wrong codes. */
+  /** True if too many wrong codes were given. The app then works only in known browsers. Always false for a passkey. */
   disabled: boolean
   /** True if a passkey is synced or backed up. `null` for an authenticator app. */
   synced: boolean | null

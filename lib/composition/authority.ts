@@ -64,7 +64,7 @@ export interface Authority {
    * the sign-in. That page leads back. Called without a callback, the hook sends nothing and rejects with
    * `login_required` (401); its `redirectTo` is that page. Requests other than GET and HEAD must come from a page of
    * this origin (403 `access_denied`), and their form is lost in the sign-in. 403 `unmet_authentication_requirements`
-   * if no step is left by which the user could reach `acr`.
+   * if no step helps to reach `acr`.
    * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` at the call, for a requirement that is invalid or cannot be met,
    * and with `pages: false`
    */
@@ -88,8 +88,8 @@ export interface Authority {
   blockClient(clientId: string): Promise<void>
   unblockClient(clientId: string): Promise<void>
   /**
-   * Looks for changes in the audit log. `checkpoints`: the checkpoints from the log lines
-   * `FST_AUTHORITY_AUDIT_CHECKPOINT`. Without them, nobody notices if the newest entries were removed.
+   * Looks for changes in the audit log. `checkpoints` come from the log lines `FST_AUTHORITY_AUDIT_CHECKPOINT`. Without
+   * them, nobody notices if the newest entries were removed.
    */
   verifyAudit(checkpoints?: readonly AuditCheckpoint[]): Promise<AuditVerdict>
   /** The linked provider accounts of the user, oldest first. */
@@ -180,8 +180,8 @@ export interface Authority {
    */
   deleteUser(userId: string, options?: { by?: string | undefined }): Promise<boolean>
   /**
-   * Sends the user a reset message, in the language of their claim `locale`. Rejects for an unknown or disabled user,
-   * and without `sendMessage`.
+   * Sends the user a reset message, in the language of their claim `locale`. Rejects if the user is unknown, disabled
+   * or signs in through a connection alone, and without `sendMessage`.
    */
   startPasswordReset(userId: string): Promise<void>
   /**

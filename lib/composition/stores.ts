@@ -50,7 +50,10 @@ interface Stores {
   sweep(): Promise<void>
 }
 
-/** The longest time, in milliseconds, that a start waits for a store. Fastify gives up on a plugin after 10 s. */
+/**
+ * The longest time, in milliseconds, that a start waits for a store. By default, Fastify gives up on a plugin after 10
+ * s.
+ */
 const START_BUDGET_MS = 8000
 /**
  * The time limit, in milliseconds, for reading the clock of the state's server. A claim of the state after the start

@@ -100,9 +100,9 @@ export interface AccountModels {
   account_profile: AccountModel & { fields: ProfileField[] }
   /**
    * Fields: `email` for the new address, and `current_password` with `askPassword`; or a button `decision` with the
-   * value `resend`. `signInUrl`: a user without a password, or with a second factor, signs in again first. `awaited`:
-   * the new address, until the user has typed the code that was sent to it. The page then has the field `code`, and a
-   * button `decision` with the value `other`, which starts over.
+   * value `resend`. `signInUrl`: set if a user without a password, or with a second factor, must sign in again first.
+   * `awaited`: the new address, until the user has typed the code that was sent to it. The page then has the field
+   * `code`, and a button `decision` with the value `other`, which starts over.
    */
   account_email: AccountModel & {
     currentEmail: string | null
@@ -127,8 +127,8 @@ export interface AccountModels {
   /** Buttons `client` with the id of a client. */
   account_access: AccountModel & { clients: AccountAccess[]; hasMore: boolean }
   /**
-   * Field: `current_password` with `askPassword`. `signInUrl`: a user without a password, or with a second factor,
-   * signs in again first.
+   * Field: `current_password` with `askPassword`. `signInUrl`: set if a user without a password, or with a second
+   * factor, must sign in again first.
    */
   account_remove: AccountModel & { askPassword: boolean; signInUrl: string | null }
   account_removed: CommonModel & { homeUrl: string }

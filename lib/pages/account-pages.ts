@@ -173,7 +173,7 @@ ${form(target, state, [
   )
 }
 
-/** The note below a list that shows only its first rows. `rows`: their number. */
+/** The note below a list that shows only its first rows. `rows`: the number of shown rows. */
 export function cutNote({ messages }: AccountModel, hasMore: boolean, rows: number): HtmlValue {
   return (
     hasMore &&

@@ -136,7 +136,7 @@ export function usernameField(
   })
 }
 
-/** Never contains a value. */
+/** The field for the present password, always empty. */
 export function currentPasswordField(
   state: FormState,
   { messages }: CommonModel,
@@ -161,7 +161,7 @@ export function passwordAgainField(state: FormState, model: CommonModel & { user
   })}`
 }
 
-/** Never contains a value. Has no `maxlength`, because that would cut a pasted password silently. */
+/** The field is always empty. It has no `maxlength`, because that would cut a pasted password silently. */
 export function newPasswordField(
   state: FormState,
   { messages }: CommonModel,
@@ -181,7 +181,7 @@ export const note =
   (id: string): Html =>
     html`<p${attributes({ class: 'hint', id, lang })}>${text}</p>`
 
-/** Never checked in advance, because the browser may belong to another person. */
+/** The checkbox is never ticked in advance, because the browser may belong to another person. */
 export function rememberField(state: FormState, { messages }: CommonModel, seconds: number): Html {
   return field(state, 'remember', {
     label: format(messages.rememberLabel, { duration: durationOf(seconds, messages) }),

@@ -64,7 +64,7 @@ export function focusAtTop(content: HtmlValue): Html {
  * direction.
  */
 export function formatHtml(message: string, values: Readonly<Record<string, HtmlValue>>): Html {
-  // Odd pieces are the names between the braces.
+  // Pieces with an odd index are the names between the braces.
   const pieces = message.split(/\{(\w+)\}/)
   return html`${pieces.map((piece, index) => {
     if (index % 2 === 0) return piece

@@ -29,10 +29,10 @@ export interface PageModels extends SignInModels, AccountModels, FeatureModels {
   }
   /** Asks whether to sign out. A submit button `decision` with the value `sign_out`. */
   logout: FormModel & { username: string | null }
-  /** `ended`: whether a session ended. */
+  /** `ended`: true if a session ended. */
   signed_out: CommonModel & { ended: boolean; homeUrl: string; loginUrl: string | null }
   /**
-   * `newLink`: set if an emailed link no longer works. `url`: the page that sends a new one. `by`: `request`, the user
+   * `newLink`: set if an emailed link no longer works. `url`: the page that sends a new link. `by`: `request`, the user
    * asks there; `sign_in`, the user signs in there first. `null`: every other error.
    */
   error: CommonModel & {

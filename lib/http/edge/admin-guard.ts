@@ -85,7 +85,7 @@ async function subjectOf(
   claims: AccessTokenClaims,
   { grants }: GuardDeps
 ): Promise<{ user: User | null; client: Client | null }> {
-  // Refuses a token with `act`, because nobody may administrate on behalf of a user.
+  // Refuses a token with `act`, because nobody may use the administration on behalf of a user.
   if (claims['act'] !== undefined) throw withoutActor()
   const client = await requireFirstParty(claims, grants.clients)
   if (claims.sid === undefined) {

@@ -38,8 +38,8 @@ export type Codes = OAuthErrorCode | readonly OAuthErrorCode[] | Readonly<Partia
 export interface Declaration {
   callers: Callers
   /**
-   * Pages of any origin may make a browser send this request (see origin-guard.ts). So the request counts under no
-   * limit, and the request alone must not change anything.
+   * Pages of any origin may make a browser send this request (see origin-guard.ts). So the request counts as no
+   * attempt, and the request alone must not change anything.
    */
   fromAnyPage?: true
   /** Hides the route: to anyone who may not use it, the handler answers as the host answers an unknown path. */

@@ -26,8 +26,8 @@ export interface CookieJar {
   idsOf(request: FastifyRequest, kind: CookieName): string[]
   /**
    * Sets the cookies, and clears others in the browser to make room. Replaces a cookie of the same name in the reply.
-   * `yields`: makes room only by clearing flows, and keeps the newest flow that our own pages began. For a request that
-   * another site may have caused, and for a cookie that is worth less than the others.
+   * `yields`: makes room only by clearing flows, and keeps the newest flow that our own pages began. Set it if another
+   * site may have caused the request, or if the cookie is worth less than the others.
    *
    * @throws OAuthError `invalid_request` if a cookie of an unfinished task (`UNDER_WAY`) does not fit. Then nothing is
    * set. Other cookies are set even if they do not fit.

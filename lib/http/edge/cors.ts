@@ -7,8 +7,8 @@ import { isLoopbackHost } from '../../protocol/redirect-uri.ts'
 import { clientCredentials } from '../../protocol/client-authentication.ts'
 
 /**
- * Applies to every route that is registered in `child` afterwards. All policies but `noOriginBesides` add an OPTIONS
- * route to each path that has none.
+ * A policy applies to every route that is registered in `child` afterwards. All policies but `noOriginBesides` add an
+ * OPTIONS route to each path that has none.
  */
 export type CorsPolicy = (child: FastifyInstance) => void
 
@@ -64,7 +64,7 @@ const provenClientIds = new WeakMap<FastifyRequest, string>()
 
 /**
  * Remembers the client that a request proved, by client authentication or an access token. The policy `ofAccessTokens`
- * knows the client only from here.
+ * learns the client only by this call.
  */
 export function rememberClient(request: FastifyRequest, clientId: string): void {
   provenClientIds.set(request, clientId)

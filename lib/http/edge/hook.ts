@@ -37,7 +37,7 @@ export type Check<Found> = (
   reply?: FastifyReply
 ) => Found | OAuthError | Promise<Found | OAuthError>
 
-/** Sends the answer to a refused browser. @returns whether it did */
+/** Sends the answer to a refused browser. Returns `true` if it sent one. */
 type Answer = (error: OAuthError, request: FastifyRequest, reply: FastifyReply) => boolean
 
 /**
@@ -176,7 +176,9 @@ function keyHeader({ headers: { 'x-api-key': sent } }: FastifyRequest, keys: Key
   return typeof sent === 'string' && keys?.isKey(sent) === true ? sent : null
 }
 
-/** Checks a token or key if the request has one. Without either, the request continues with nobody signed in. */
+/**
+ * Checks a token or key if the request has one. Without a token and a key, the request continues with nobody signed in.
+ */
 export function optionalTokenCheck(
   check: Check<AccessTokenClaims>,
   keys: KeyReader | null
@@ -218,7 +220,7 @@ export function firstPartyCheck(claimsOf: Claims, clients: ClientStore): Check<A
   }
 }
 
-/** All of the scopes must have been granted. @see RFC 6750 §3.1 */
+/** Requires that all of these scopes were granted. @see RFC 6750 §3.1 */
 export function scopeCheck(claimsOf: Claims, required: readonly string[]): Check<AccessTokenClaims> {
   return (request) => {
     const claims = claimsOf(request)
@@ -232,7 +234,7 @@ export function scopeCheck(claimsOf: Claims, required: readonly string[]): Check
 const ROLE_CLAIMS = ['roles', 'groups', 'entitlements'] as const
 
 /**
- * The user must have all of the roles. A claim that is no array gives no role, because the text "no-admin" contains
+ * Requires all of these roles. A claim that is no array gives no role, because a text such as "no-admin" also contains
  * "admin".
  */
 export function roleCheck(claimsOf: Claims, required: readonly string[]): Check<AccessTokenClaims> {
@@ -253,7 +255,7 @@ export function noActorCheck(claimsOf: Claims): Check<AccessTokenClaims> {
 }
 
 /**
- * The token's user must have signed in recently enough, and at a high enough level.
+ * Requires that the token's user signed in recently enough, and at a high enough level.
  * @param acrValues the levels that this configuration can reach
  * @param hasUser true for the token of a signed-in user. Default: the token has `sid`.
  * @see RFC 9470 §3, §4

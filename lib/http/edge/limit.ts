@@ -106,8 +106,8 @@ export function createRequestLimiter(options: Limits | false, deps: RequestLimit
   })
 
   /**
-   * Sets no headers, emits no event and does not call `onLimit`, because no reply of its own belongs to this attempt or
-   * work.
+   * Sets no headers, emits no event and does not call `onLimit`, because the attempt or the work has no reply of its
+   * own.
    */
   const silently: AttemptDeps = {
     reserve: attempts.reserve,

@@ -88,7 +88,7 @@ interface SchemesDeps extends Pick<HttpDeps, 'grants' | 'openid' | 'path'> {
 }
 
 /**
- * Describes the credentials of the routes for API documents. All addresses are made of the issuer and the mounted
+ * Describes the credentials of the routes for API documents. All addresses are made from the issuer and the mounted
  * paths.
  */
 export function securitySchemes({ grants, openid, path, hostPrefix, cookieName }: SchemesDeps): SecuritySchemes {

@@ -27,8 +27,8 @@ export interface RequestBrowser {
    */
   signedIn(request: FastifyRequest): Promise<SignedInPerson | null>
   /**
-   * Signs in an authenticated user without an event. Does not check that the user exists. The reply must not be sent
-   * yet.
+   * Signs in an authenticated user. Emits no event about the sign-in, and does not check that the user exists. The
+   * reply must not be sent yet.
    */
   signIn(
     request: FastifyRequest,

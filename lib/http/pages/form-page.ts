@@ -61,7 +61,7 @@ export interface FormPage<Name extends FormPageName, Shown extends object> {
   /** True if the answer to the form may redirect to the client, or to another target of the journey. */
   leadsOn?: true
   /**
-   * The content for a GET. Must change nothing, and counts under no limit, because any page can make a browser send a
+   * The content for a GET. Must change nothing, and counts as no attempt, because any page can make a browser send a
    * GET. An error is shown as an error page.
    */
   open(visit: Visit): Promise<Shown | Leave>
@@ -103,9 +103,9 @@ type FormPageDeps = Pick<
 >
 
 /**
- * Adds the routes of a page with a form. GET shows it. POST does its work, and then shows the result, shows the form
- * again with the error, or redirects. Only a page of our own may post the form, no answer is cached, and the work is
- * done under the limit of the submission.
+ * Adds the routes of a page with a form. GET shows the page. POST does the work of the form, and then shows the result,
+ * shows the form again with the error, or redirects. Only a page of our own may post the form, no answer is cached, and
+ * the work is done under the limit of the submission.
  */
 export function formPage<Name extends FormPageName, Shown extends object>(
   child: FastifyInstance,

@@ -20,7 +20,8 @@ import type { Journey, Journeys } from './deps.ts'
 import { queryParams } from './page-routes.ts'
 
 /**
- * True if an existing session may not satisfy the request, because it can require a recent sign-in or a second factor.
+ * True if an existing session may not be enough for the request, because the request can require a recent sign-in or a
+ * second factor.
  * @see OpenID Connect Core 1.0 §3.1.2.1
  */
 function asksMore({ prompt, max_age: maxAge, acr_values: acrValues, claims }: AuthorizationParams): boolean {

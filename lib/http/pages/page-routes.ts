@@ -31,7 +31,7 @@ export function registerFormParser(child: FastifyInstance, tokenPath: string): v
   child.addHook('onRequest', ({ method, headers, routeOptions }, _reply, done) => {
     const { fastifyAuthority }: Partial<CallersConfig> = routeOptions.config
     const { 'content-type': type = '', 'sec-fetch-site': site, origin } = headers
-    // Every browser sends one of the two headers with a form or a script.
+    // Every browser sends `Sec-Fetch-Site` or `Origin` with a post.
     const isProgram =
       method === 'POST' && site === undefined && origin === undefined && fastifyAuthority?.isHidden !== true
     done(isProgram && /^application\/json(?:[;\s]|$)/i.test(type) ? new ProgramError(tokenPath) : undefined)
@@ -120,8 +120,8 @@ export function formOf(request: FastifyRequest): Form {
 }
 
 /**
- * The fields of these names. An empty or missing field is a slip of the person, and no attempt: it is refused before
- * anything is counted.
+ * Returns the fields of these names. Refuses an empty or missing field before anything is counted, because a slip of
+ * the person is no attempt.
  * @throws OAuthError `invalid_request` naming the first such field
  */
 export function required<Name extends string>(form: Form, names: readonly Name[]): Record<Name, string> {
