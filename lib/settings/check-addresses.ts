@@ -112,7 +112,7 @@ function addressTakes(given: string, issuer: string): string | null {
 /** Allows any scheme, because apps in a web view have origins such as `capacitor://localhost`. */
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[1-9]\d{0,4})?$/
 
-/** Stands for the issuer, because whether a path is valid does not depend on the issuer. */
+/** A placeholder for the issuer. The validity of a path does not depend on the issuer. */
 const ANY_ISSUER = 'https://issuer.invalid'
 
 /** Makes the error of an invalid field from the value and the accepted values. */
@@ -154,7 +154,8 @@ export function checkUris(client: Client, refusal: Refusal): void {
 }
 
 /**
- * True if browsers spell the origin like this. It is compared with the `Origin` header character by character.
+ * True if browsers spell the origin like this. Requests are allowed only if their `Origin` header is equal to the
+ * origin, character by character.
  * @see RFC 6454 §6.2
  */
 function isOrigin(origin: string): boolean {

@@ -37,7 +37,7 @@ export interface ClientRules {
 
 /**
  * Ids that no client may have: the audiences of access tokens, if `typ` does not distinguish the tokens from ID tokens.
- * The audience of an ID token is its client, so an API would accept it.
+ * The audience of an ID token is its client, so an API could accept that token.
  */
 export function reservedIds(
   { audience, typ }: Settings['accessToken'],
@@ -195,7 +195,7 @@ function checkGrants(client: Client, grants: readonly GrantDeclaration[], refusa
 
 const SCHEMA = section<Client>(CLIENT_FIELDS, { takes: 'a client' })
 const SOURCE = 'clients.findById'
-/** At most 8 MB of recently used clients. */
+/** At most 8 MB of texts. */
 const MOST_KNOWN = 1000
 const LONGEST_KNOWN = 4096
 

@@ -82,7 +82,7 @@ function checkStores({ users, state, redis }: AuthorityOptions): void {
     throw invalid('redis', redis, 'true, or an ioredis client or cluster: new Redis(url) makes one')
 }
 
-/** How to make a state of the given value, for the error. `''`: unknown. */
+/** A hint for the error: how to make a state from the given value. `''`: there is no hint. */
 function stateHint(given: unknown): string {
   const making = makingOf(given)
   if (making !== null) return `: ${making}`

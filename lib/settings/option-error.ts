@@ -83,8 +83,8 @@ function mostTelling(errors: Iterable<ValueError>): ValueError | undefined {
 }
 
 /**
- * The first mistake inside of a variant that is deeper than the value itself: the id, for `clients: [{ clientId: 1 }]`.
- * Skips an open object variant that shares no field with the value.
+ * The first mistake inside a variant of a union, at a field of the value. For example, the `clientId` in `clients: [{
+ * clientId: 1 }]`. Skips an open object variant that shares no field with the value.
  */
 function insideUnion({ errors, path, schema, value }: ValueError): ValueError | undefined {
   const variants = (schema['anyOf'] ?? []) as TSchema[]
@@ -136,7 +136,7 @@ export function makingOf(value: unknown): string | null {
 
 const MOST_SHOWN = 5
 
-/** Shows the entries of an array, because the mistake is in them. */
+/** Shows the entries of an array, because the mistake may be in them. */
 function showAll(values: unknown[]): string {
   if (values.length === 0) return 'an empty array'
   const shown = values.slice(0, MOST_SHOWN).map((value) => (Array.isArray(value) ? 'an array' : show(value)))

@@ -65,15 +65,15 @@ const PLAIN_OPTIONS = {
     takes: 'a path such as "/auth", without a slash at its end'
   }),
   /**
-   * Moves endpoints, for a host that replaces another provider: `{ token: '/oauth/token' }`. Absolute: they ignore
-   * `prefix`. All other routes follow `prefix`.
+   * Moves endpoints, for a host that replaces another provider: `{ token: '/oauth/token' }`. These paths ignore
+   * `prefix`.
    */
   paths: section<{ [Name in MovablePath]?: string | undefined }>(
     Object.fromEntries(MOVABLE.map((name) => [name, path]))
   ),
   /**
-   * Codes, refresh token families, browser sessions, consents, one-time tokens and signing keys. docs/guides/state.md
-   * says which to choose.
+   * The store for codes, refresh token families, browser sessions, consents, one-time tokens and signing keys.
+   * docs/guides/state.md compares the stores.
    */
   state: option<State>(
     Type.Any({
@@ -98,10 +98,10 @@ const PLAIN_OPTIONS = {
   ),
   /**
    * Signing keys. All JWKs verify and are published. The first signs access tokens. The first with a client's algorithm
-   * signs its ID tokens. `{ secret }` turns redirect sign-in off. Managed: an ES256 key, and for ID tokens (or by
-   * `accessToken.alg`) an RS256 key, are made in the background, published a day before they sign, replaced every 90
-   * days, and kept as long as a token that they signed can live. They are shared through `state` and sealed with
-   * `secret` (kept in memory without a secret).
+   * signs its ID tokens. `{ secret }` turns redirect sign-in off. Managed: the service makes an ES256 key, and an RS256
+   * key for ID tokens or `accessToken.alg`. Every 90 days it replaces a key, and publishes the new key a day before. An
+   * old key stays published while a token that it signed can live. `state` shares the keys, sealed with `secret`.
+   * Without a `secret`, the keys stay in memory.
    */
   keys: option<JsonWebKeyObject[] | GivenWith<typeof SHARED_SECRET, 'secret'>>(
     Type.Union(
@@ -125,7 +125,7 @@ const PLAIN_OPTIONS = {
   ),
   /**
    * `"first-party"`: callers without a client may use the password grant. `"clients"`: only registered clients that
-   * list it. `false`: nobody.
+   * list the grant. `false`: nobody.
    */
   passwordGrant: oneOf(['first-party', 'clients', false], { default: 'first-party' }),
   /**
@@ -164,15 +164,15 @@ const PLAIN_OPTIONS = {
    * `password_changed`, `already_registered`, `invitation`, `new_sign_in`, `email_change`, `email_change_requested`,
    * `email_changed`, `email_change_refused`, `account_removed`, `impersonated`, `identity_linked`, `identity_unlinked`,
    * `second_factor_failed`, `factor_added`, `factor_disabled`, `factor_removed`, `recovery_code_used`,
-   * `passkey_counter_regressed`, `sign_in_code`. No reply waits. A failure is logged and retried. Password reset,
-   * email verification and invitation need it.
+   * `passkey_counter_regressed`, `sign_in_code`. No response waits for it. A failure is logged and retried. Password
+   * reset, email verification, invitations and sign-in codes need it.
    */
   sendMessage: fn<SendMessage>(),
   /** `false` turns all limits off. Each rule is `false` or `{ windowMs, max }`. */
   rateLimit: RATE_LIMIT_OPTION,
   /**
    * Other names for the plugin's decorators, for a host that has these names already or registers the plugin twice. A
-   * second service without a `prefix` shares the names that it does not set with the first service, except
+   * second service without `decorators.prefix` shares the names that it does not set with the first service, except
    * `authenticate`, `requireScope`, `authority` and `auth`. Shared hooks accept only tokens of the first service.
    */
   decorators: DECORATORS_OPTION,
@@ -222,13 +222,13 @@ export interface AuthorityOptions<Account extends User = User>
 /** The part of a feature that the settings use. */
 export interface FeatureSection {
   name: string
-  /** Its top-level options. */
+  /** The top-level options of the feature. */
   options: Readonly<Record<string, Option<unknown, unknown>>>
   /** Refuses values that the schema would refuse with a worse error. */
   before?(given: Readonly<Record<string, unknown>>): void
   /** `null`: the feature is off. Throws a start error if another option forbids it. */
   resolve(given: AuthorityOptions): unknown
-  /** True if another site may answer to the feature by `POST`. The cookies keep room for such an answer. */
+  /** True if an identity provider may answer by `POST`. The cookies leave room for such an answer. */
   answersByPost?(on: unknown): boolean
   /** The values of `acr` that sign-ins can have with the feature. */
   acr?: readonly string[]

@@ -85,9 +85,9 @@ function mayUseCodes(clients: Settings['clients']): boolean {
 const documents = new WeakMap<object, Map<string, string[]>>()
 
 /**
- * The place of a well-known document: the root. A second service in one app has its document there too, for requests to
- * its own host name. The document is below the prefix if both issuers share a host name, or if the app already has a
- * route of its own at the root.
+ * The place of a well-known document: usually its path at the root. A second service in one app has its document at the
+ * same path, for requests to its own host name. The document is below the prefix if both issuers share a host name, or
+ * if the app already has a route of its own at the root.
  */
 function wellKnownPlace(host: FastifyInstance, issuer: string, path: string, instead: string): WellKnownPlace {
   const url = `${host.prefix}${path}`

@@ -26,7 +26,7 @@ export function withoutUndefined(schema: TSchema, value: unknown): unknown {
   // A record has one schema for all its values.
   const [each] = Object.values((described['patternProperties'] ?? {}) as Record<string, TSchema>)
   const isKnown = (name: string): boolean => known === undefined || Object.hasOwn(known, name)
-  // Ask for the names of the schema too, because getters of a class are not among an object's own keys.
+  // Includes the names of the schema, because getters of a class are not among an object's own keys.
   const names = new Set([
     ...Object.keys(given),
     ...Object.keys(known ?? {}).filter((name) => given[name] !== undefined)
@@ -72,8 +72,7 @@ export function resolveSettings(options: AuthorityOptions, all: readonly Feature
   const { secret: _secret, ...settings } = filled(KERNEL_OPTIONS, options)
   const pages = givenPages === false ? (false as const) : resolvePages(givenPages, issuer)
   const features = all.map((feature) => ({ ...feature, on: feature.resolve(options) })).filter(({ on }) => on !== null)
-  // With a sign-in page of the host, `MFA_ACR` is possible too: that page may check a second factor, and the host's
-  // code may vouch for it.
+  // With the host's own sign-in page, `MFA_ACR` is possible too, because that page may check a second factor.
   const hasOwnPage = pages !== false && pages.loginUrl !== null
   const acr = new Set([
     PASSWORD_ACR,

@@ -9,8 +9,8 @@ import { logLine } from '../ports/log.ts'
 const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'cf-connecting-ip']
 
 /**
- * Logs each setting that works but is unsafe, with the fix. Returns a hook for the plugin's routes that warns of
- * forwarding headers, or `null` if `trustProxy` is on.
+ * Logs warnings of unsafe settings, and notices of surprising ones, with the fix. Returns a hook for the plugin's
+ * routes that warns of forwarding headers, or `null` if `trustProxy` is on.
  */
 export function warnOfUnsafeSettings(
   host: FastifyInstance,

@@ -36,8 +36,8 @@ export interface AuthAsOptions {
 
 /**
  * Returns headers for `inject` with a new access token of this user. Needs no password and counts as no login attempt.
- * @throws OAuthError `invalid_client`, `invalid_scope` or `invalid_grant` if the client, a scope or the user does not
- * exist
+ * @throws OAuthError `invalid_client` for an unknown client, `invalid_scope` for a scope that cannot be granted, or
+ * `invalid_grant` for an unknown or disabled user
  *
  * @example await app.inject({ url: '/me', headers: await authAs(app, user, { scope: 'openid admin', client: 'spa' }) })
  */
@@ -59,7 +59,7 @@ export async function authAs(
 /**
  * Returns headers for `inject` as a browser sends them from a page of the issuer's origin: the cookie of a new browser
  * session of this user, and `sec-fetch-site`.
- * @throws OAuthError `invalid_grant` if the user does not exist
+ * @throws OAuthError `invalid_grant` for an unknown or disabled user
  *
  * @example await app.inject({ url: '/account', headers: await sessionAs(app, user) })
  */

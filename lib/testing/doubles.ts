@@ -205,10 +205,10 @@ export interface LossOptions {
 }
 
 /**
- * Wraps the store to simulate a network that loses calls or answers. A lost call rejects with an `OutageError`. One
- * counter runs over all methods, also those of nested objects (`state.tokens`), so that each run loses the same calls.
- * A retry with the same object as an argument succeeds, because callers retry only a few times. `lost()` returns the
- * number of lost calls so far.
+ * Wraps the store to simulate a network that loses calls or answers. The call then rejects with an `OutageError`. One
+ * counter counts the calls of all these methods, also of nested objects (`state.tokens`), so that each test run loses
+ * the same calls. A retry with the same object as an argument succeeds, because callers retry only a few times.
+ * `lost()` returns the number of lost calls and answers so far.
  */
 export function losesAnswers<Store extends object>(
   store: Store,
@@ -252,7 +252,7 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
  */
 const SCHEDULE: readonly number[] = [3, 0, 5, 1, 0, 4, 2, 6, 0, 1, 7]
 
-/** Replaces each method of a store, and of the objects of methods inside it, by another function. */
+/** Replaces each method of a store, and of its nested objects, by another function. */
 function withMethods<Store extends object>(
   store: Store,
   replace: (method: Method, target: object, name: string) => Method

@@ -68,7 +68,7 @@ export const raceCases = (define: Define): ContractCase[] => [
     ])
     const left = await read('p', ...after.map(({ key }) => key))
     for (const [index, write] of after.entries()) {
-      // Either the sweep or the move comes first, never both.
+      // A record whose end was moved stays. If the sweep came first, the commit fails and the record is gone.
       if (answers[index] === null) deepEqual(left[index], storedBy(write))
       else deepEqual([answers[index], left[index]], [[null], null])
     }

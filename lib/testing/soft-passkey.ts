@@ -9,8 +9,8 @@ export interface SoftPasskeyOptions {
   /** COSE: -7 (ES256, default), -8 (Ed25519) or -257 (RS256). */
   alg?: -7 | -8 | -257 | undefined
   /**
-   * True if the authenticator verifies its user, by a fingerprint or a PIN. False for a security key that does not.
-   * Default: `true`.
+   * True if the authenticator verifies its user, by a fingerprint or a PIN. False for a security key without such a
+   * check. Default: `true`.
    */
   verifiesUser?: boolean | undefined
   /** True if its passkeys are copied to other devices. Default: `false`. */

@@ -82,7 +82,7 @@ export function saidOf(user: User | null): Record<string, unknown> {
   )
 }
 
-/** Resolves to `resolved` if the attempt succeeds, else to the code of its error. Never rejects. */
+/** Resolves to `resolved` if the attempt succeeds, else to the code or the text of its error. Never rejects. */
 export async function outcomeOf(attempt: Promise<unknown>): Promise<string> {
   return await attempt.then(
     () => 'resolved',
@@ -90,7 +90,7 @@ export async function outcomeOf(attempt: Promise<unknown>): Promise<string> {
   )
 }
 
-/** Defines a case of the suite. `needs`: the case is skipped for a store without this method. */
+/** Defines a case of the suite. `needs`: the method that the case tests. `null`: a method that every store has. */
 export type DefineUserCase = (
   needs: OptionalUserStoreMethod | null,
   name: string,

@@ -23,8 +23,8 @@ import {
 } from './user-fixtures.ts'
 
 /**
- * Wraps the store as the plugin does. The wrapper turns `undefined` into `null`, and reads 0, 1 and a Date as booleans.
- * A call rejects if the store returns any other wrong value.
+ * Wraps the store as the plugin does. The wrapper turns `undefined` into `null`, reads 0, 1 and a Date as booleans, and
+ * drops users above the `limit` of a list. A call rejects if the store returns another wrong value.
  */
 function asRead<Subject extends UserStoreSubject>(subject: Subject): Subject {
   return { ...subject, store: hostUserStore(subject.store, steppedClock()) }

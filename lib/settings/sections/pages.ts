@@ -52,7 +52,7 @@ const LOGO = {
   url: required(url()),
   /** The image in dark mode. */
   dark: url({ otherwise: '`url`' }),
-  /** Its height in pixels. */
+  /** The height of the logo in pixels. */
   height: integer(24, 64, { otherwise: '40' }),
   /** The alternative text, for people who can't see the logo. */
   alt: shortText(100, { otherwise: '`title`' })
@@ -86,13 +86,15 @@ export const CLIENT_PAGES = {
 const PAGES = {
   /** Name of the service, at the top of every page. */
   title: shortText(100, { otherwise: "the issuer's host name" }),
-  /** Logo at the top of every page, instead of the name. Without a logo, the first letter stands next to the name. */
+  /**
+   * Logo at the top of every page, instead of the name. Without a logo, the first letter of the name stands next to it.
+   */
   logo: logoOption(),
   /** The icon of the browser's tab. Without it browsers look for `/favicon.ico`. */
   faviconUrl: url(),
   /** Color of buttons and links. Text on it is black or white, depending on which reads better. */
   accentColor: accentOption({ default: LIGHT.accent }),
-  /** `"auto"`: light or dark, as the browser wants it. */
+  /** `"auto"`: light or dark, as the browser prefers. */
   colorScheme: oneOf(['light', 'dark', 'auto'], { default: 'auto' }),
   /** `"card"`: a card on a background, on screens wider than a phone's. `"plain"`: no card, on any screen. */
   layout: oneOf(['card', 'plain'], { default: 'card' }),
@@ -166,7 +168,7 @@ export function resolvePages(given: PagesOptions | undefined, issuer: string) {
   return {
     ...settings,
     accentColor: typeof accentColor === 'string' ? accentColor : accentsIn(accentColor),
-    /** The color around the card, `#rrggbb`, or one for each scheme. `null`: the built-in color. */
+    /** The color around the card: `#rrggbb`, or one for each scheme. `null` for a scheme: the built-in color. */
     background: typeof background === 'string' ? background : filled(BACKGROUND, background ?? {}),
     links: filled(LINKS, given?.links),
     /** The target of a sign-in without a destination. */

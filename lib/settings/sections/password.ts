@@ -44,7 +44,7 @@ const PASSWORD = {
   parallelism: integer(1, ARGON2_MAX.parallelism, { default: 1 }),
   /** Minimum number of characters (code points) of a new password. */
   minLength: integer(8, 64, { default: 8 }),
-  /** Maximum number of bytes (UTF-8) of any password. A longer one is refused, never cut. */
+  /** Maximum number of bytes (UTF-8) of any password. A longer one is refused, not truncated. */
   maxBytes: integer(256, 4096, { of: 'bytes', default: 1024 }),
   /** Maximum number of hashes that run at once. */
   concurrency: integer(1, 256, { otherwise: 'number of CPUs' }),
@@ -59,10 +59,10 @@ const PASSWORD = {
   isBreached: fn<(password: string) => boolean | Promise<boolean>>(),
   /** Peppers password hashes with the option `secret`. */
   pepper: flag({ default: false }),
-  /** The hash parameters of a Firebase project, whose users' hashes are imported without them. */
+  /** The hash parameters of a Firebase project. The imported hashes of its users do not contain them. */
   firebase: section<GivenWith<typeof FIREBASE, 'signerKey'>>(FIREBASE),
   /**
-   * The suffix that the former system of imported bcrypt hashes appended to each password, such as the pepper of
+   * The suffix that the previous system of imported bcrypt hashes appended to each password, such as the pepper of
    * Devise.
    */
   importPepper: text({ default: '', confidential: true }),

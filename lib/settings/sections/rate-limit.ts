@@ -66,7 +66,7 @@ const API_KEY = {
 
 const RULES = {
   /**
-   * Every password attempt, per address. Of IPv6, each /64 network counts as one address, and each /48 network has
+   * Every password attempt, per address. For IPv6, each /64 network counts as one address, and each /48 network has
    * twenty times this allowance, at most 10,000.
    */
   login: countingRule(QUARTER, 5),
@@ -83,20 +83,21 @@ const RULES = {
   account: rule(QUARTER, 10, 'failed'),
   /**
    * Wrong codes of second factors of one user, from any address and at every way in. A browser in which this user has
-   * completed a sign-in has an allowance of its own. Whatever this rule says, after 100 wrong codes in a row
+   * completed a sign-in has an allowance of its own. Independently of this rule, after 100 wrong codes in a row
    * authenticator apps work only in such browsers.
    */
   secondFactor: rule(QUARTER, 5, 'failed'),
   /**
-   * Bad refresh tokens, codes, one-time tokens and client secrets, per address, counted after they have failed. Good
+   * Bad refresh tokens, codes, one-time tokens and client secrets, per address, counted after they have failed. Valid
    * ones always pass.
    */
   refresh: rule(QUARTER, 100, 'failed'),
-  /** Sign-ins that come back from a provider, per address, because for each the server sends the provider a request. */
+  /** Failed sign-ins through providers, per address. The limit protects the providers from requests of this service. */
   connect: rule(QUARTER, 30, 'failed'),
   /**
    * Requests for sign-in codes, per address and per requested name. A browser in which the user of that name has been
-   * signed in has an allowance of its own for the name. Whatever this rule says, five wrong codes end a code.
+   * signed in has an allowance of its own for the name. Independently of this rule, a code ends after five wrong
+   * attempts.
    */
   emailCode: rule(HOUR, 3, 'all'),
   /**

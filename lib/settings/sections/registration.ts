@@ -5,8 +5,8 @@ import { isObject } from '../../protocol/json.ts'
 
 const REGISTRATION = {
   /**
-   * `"email"`: the username is the email address, is stored as `email` too, and the pages call it so. `"any"`: an email
-   * address, or a name of 3 to 64 characters.
+   * `"email"`: the username is the email address, is stored as `email` too, and the pages call it the email address.
+   * `"any"`: an email address, or a name of 3 to 64 characters.
    */
   username: oneOf(['email', 'any'], { default: 'email' }),
   /**
@@ -94,7 +94,7 @@ const WITHOUT_TYPE: Readonly<Record<string, Convert>> = {
 
 /**
  * Converts the plain JSON Schema of an object to a TypeBox schema.
- * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` that names the first unknown keyword, by its path
+ * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` for a schema that is not supported, with the path of the mistake
  */
 export function objectFromJsonSchema(schema: unknown, path: string): TObject {
   if (!isObject(schema) || schema['type'] !== 'object')

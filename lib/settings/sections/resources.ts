@@ -30,21 +30,21 @@ export type ScopeDescriptions = readonly string[] | Readonly<Record<string, stri
 
 const description = shortText(300, { takes: 'a text of 1 to 300 characters' })
 const RESOURCE_TOKEN = {
-  /** Lifetime of its access tokens in seconds. */
+  /** Lifetime of the API's access tokens in seconds. */
   expiresIn: seconds(1, 86_400, { otherwise: '`accessToken.expiresIn`' }),
-  /** The algorithm of its access tokens. With the option `keys`, one of the keys must have this algorithm. */
+  /** The algorithm of the API's access tokens. With the option `keys`, one of the keys must have this algorithm. */
   alg: oneOf(['ES256', 'RS256'], { otherwise: '`accessToken.alg`' })
 }
 
 /** The fields that `app.protectedResource` takes. */
 const GUARDED = {
   /**
-   * The API: an absolute URL, or a path that is joined to the issuer's origin. It is the `aud` of its tokens, as given
-   * here. Requests may spell it with another case of scheme and host, with the default port, and with or without the
-   * slash of an empty path.
+   * The API: an absolute URL, or a path that is joined to the issuer's origin. This URL is the `aud` of its tokens, as
+   * given here. Requests may spell it with another case of scheme and host, with the default port, and with or without
+   * the slash of an empty path.
    */
   resource: required(text({ minLength: 1, maxLength: 512, takes: RESOURCE_TAKES })),
-  /** Its name for people. */
+  /** The name of the API for people. */
   name: shortText(100, { otherwise: 'its URL' }),
   /**
    * The scopes of the API: `{ 'orders:read': 'see your orders' }`, with one description or one for each language; or
@@ -69,13 +69,13 @@ const GUARDED = {
 
 export const PROTECTED_RESOURCE = section<ProtectedResourceOptions>(GUARDED)
 export interface ProtectedResourceOptions extends Given<Omit<typeof GUARDED, 'resource'>> {
-  /** The API: an absolute URL, or a path that is joined to the issuer's origin. It is the `aud` of its tokens. */
+  /** The API: an absolute URL, or a path that is joined to the issuer's origin. This URL is the `aud` of its tokens. */
   resource: string
 }
 
 const RESOURCE = {
   ...GUARDED,
-  /** Settings of its access tokens that differ from the option `accessToken`. */
+  /** Settings of the API's access tokens that differ from the option `accessToken`. */
   accessToken: section<Given<typeof RESOURCE_TOKEN>>(RESOURCE_TOKEN),
   /** The ids of the clients that may request tokens for the API. An API with such a list accepts no API keys. */
   allowedClients: words({ takes: 'an array of client ids', otherwise: 'all' })

@@ -4,7 +4,7 @@ import { filled, type Given, oneOf, option, seconds, section, words } from '../s
 const ACCESS_TOKEN = {
   /** Lifetime of an access token in seconds. */
   expiresIn: seconds(1, 86_400, { default: 900 }),
-  /** The APIs that the token is for. */
+  /** The APIs that the token is for (`aud`). */
   audience: option<string | string[]>(
     Type.Union([Type.String({ minLength: 1 }), words({ minItems: 1, takes: 'an array of strings' })], {
       otherwise: 'the issuer',
@@ -12,8 +12,8 @@ const ACCESS_TOKEN = {
     })
   ),
   /**
-   * The type in its header. `"JWT"` is for APIs whose library accepts no other type. An ID token never passes as an
-   * access token, nor the reverse. Tokens of the type `at+jwt` that are still alive stay valid after a change.
+   * The type in the token's header. `"JWT"` is for APIs whose library accepts no other type. An ID token never passes
+   * as an access token, nor the reverse. Tokens of the type `at+jwt` that are still alive stay valid after a change.
    */
   typ: oneOf(['at+jwt', 'JWT'], { default: 'at+jwt' }),
   /**
@@ -35,8 +35,8 @@ const REFRESH_TOKEN = {
   rotate: oneOf(['oauth', 'always', 'never'], { default: 'oauth' }),
   /**
    * Seconds in which a replaced refresh token still works and returns the same new token. Time in which the state is
-   * out of reach does not count. 0: it stops at once. For clients that nobody registered, the time is at least 120
-   * seconds.
+   * out of reach does not count. 0: the token stops working at once. For clients that nobody registered, the time is at
+   * least 120 seconds.
    */
   reuseGraceSeconds: seconds(0, 300, { default: 10, to: 'Ms' })
 }
@@ -59,8 +59,8 @@ const AUTHORIZATION_CODE = {
 
 const SESSION = {
   /**
-   * Absolute lifetime of a browser session in seconds, from the oldest proof that it rests on: a new sign-in starts it
-   * again, a second factor alone does not.
+   * Absolute lifetime of a browser session in seconds. It counts from the oldest authentication of the session: a new
+   * sign-in starts it again, a second factor alone does not.
    */
   expiresIn: seconds(1, 31_536_000, { default: 43_200, to: 'Ms' }),
   /** Seconds after which an unused browser session ends. */
