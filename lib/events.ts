@@ -76,7 +76,8 @@ export interface EventFacts {
    */
   factor_added: { userId: string; factorId: string; kind: 'totp' | 'passkey'; sid: string | null }
   /**
-   * `mailbox`: the reader of the mailbox proved or disowned the address, or undid a change by the link in a message.
+   * `mailbox`: the reader of the mailbox proved or disowned the address, or undid a change by the link in a message, or
+   * a connection that manages the address took the account over.
    * `factorId` and `kind` are `null` if `resetFactors` removed all factors.
    */
   factor_removed: {

@@ -165,9 +165,9 @@ export const EVENT_MEANINGS: Readonly<Record<AuthorityEventName, string>> = {
   factor_added: 'A user set up an authenticator app (`totp`) or a passkey (`passkey`).',
   factor_removed:
     'An authenticator app (`kind` `totp`) or a passkey (`passkey`) was removed: by the `user`, by the `host`, or ' +
-    'by `mailbox`, when a person proved the address of an account in which the factor was provisional. ' +
-    '`factorId` and `kind` are `null` if all were removed at once. `admin` is the administrator that ' +
-    '`resetFactors` was called with.',
+    'by `mailbox`, when a person proved the address of an account in which the factor was provisional or that a ' +
+    'connection with `enforce` took over. `factorId` and `kind` are `null` if all were removed at once. `admin` is ' +
+    'the administrator that `resetFactors` was called with.',
   factor_disabled: 'The authenticator apps of a user no longer count, after a hundred wrong codes in a row.',
   factor_replayed: 'A used code came again. An attacker may have seen it.',
   passkey_counter_regressed:

@@ -62,7 +62,7 @@ async function takeOver(
       for (const { end } of deps.slots) await end?.(user, { what: 'taken_over', keeps }, cause)
       await endOtherLinks(user, link, cause, deps)
     }
-    await endPasswordForGood(user, deps)
+    await endPasswordForGood(user, cause, deps)
     const stored = await storeLink({ user, link, contested: 'by_owner', before: endRest, ...cause }, deps)
     // Ends these once more, because a request of a former session may have added one until the session ended.
     if (stored === 'linked' || stored === 'already_linked') await endRest()
@@ -74,10 +74,15 @@ async function takeOver(
  * Replaces the password with a random one that nobody knows. Does nothing without a password, or if the store can't.
  * @throws OAuthError `temporarily_unavailable` if another request has changed the password meanwhile
  */
-async function endPasswordForGood(user: User, { users, hashing, random, clock }: AccountsDeps): Promise<void> {
+async function endPasswordForGood(
+  user: User,
+  { origin }: MessageCause,
+  { users, hashing, random, clock, events }: AccountsDeps
+): Promise<void> {
   if (user.passwordHash === null || users.setPasswordHash === undefined) return
   const next = await hashing.hash(random.secret())
   if (!(await users.setPasswordHash(user.id, next, user.passwordHash, clock.now()))) throw changedMeanwhile()
+  events.emit('password_changed', { userId: user.id, sid: null, by: 'identity_linked' }, origin)
 }
 
 /**

@@ -211,8 +211,8 @@ export interface AccountSlots {
    */
   proof?(user: User): Promise<((signIn: AuthenticationContext) => boolean) | null>
   /**
-   * Ends the factors that `ending` names. Reports each by an event, except those of `taken_over`, and second factors
-   * also by a message, except those of a disowned account. Idempotent.
+   * Ends the factors that `ending` names. Reports each by an event, and second factors also by a message, except those
+   * of a disowned account and of `taken_over`. Idempotent.
    */
   end?(user: User, ending: Ending, cause: MessageCause): Promise<void>
   /** The data of the feature about the user, for an export: no secret, and no digest of one. */

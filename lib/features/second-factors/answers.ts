@@ -77,19 +77,18 @@ async function end(user: User, ending: Ending, cause: MessageCause, deps: Provin
       await endFactors(user, ended, async () => await store.removeProvisional(userId), cause, { ...deps, outbox })
       return
     }
-    case 'taken_over':
+    case 'taken_over': {
       // Authenticator apps stay, because an app alone is no way to sign in.
-      for (const { id, kind } of found)
-        if (kind === 'passkey' && id !== ending.keeps)
-          await store.removeFactor({ userId, factorId: id, keepOne: false })
+      const ended = found.filter(({ id, kind }) => kind === 'passkey' && id !== ending.keeps)
+      // The message of the new link tells the user that all other ways to sign in have ended.
+      await endEach(user, ended, cause, { ...deps, outbox: null })
       return
-    case 'since':
-      for (const factor of found.filter(({ createdAt }) => createdAt >= ending.since)) {
-        const removal = { userId, factorId: factor.id, keepOne: false }
-        const remove = async () => ((await store.removeFactor(removal)) === 'removed' ? [factor] : [])
-        await endFactors(user, [factor], remove, cause, deps)
-      }
+    }
+    case 'since': {
+      const ended = found.filter(({ createdAt }) => createdAt >= ending.since)
+      await endEach(user, ended, cause, deps)
       return
+    }
     case 'all':
       await endFactors(
         user,
@@ -98,6 +97,20 @@ async function end(user: User, ending: Ending, cause: MessageCause, deps: Provin
         cause,
         deps
       )
+  }
+}
+
+async function endEach(
+  user: User,
+  ended: readonly EndingFactor[],
+  cause: MessageCause,
+  deps: ProvingDeps
+): Promise<void> {
+  const { store } = deps.factors
+  for (const factor of ended) {
+    const removal = { userId: user.id, factorId: factor.id, keepOne: false }
+    const remove = async () => ((await store.removeFactor(removal)) === 'removed' ? [factor] : [])
+    await endFactors(user, [factor], remove, cause, deps)
   }
 }
 

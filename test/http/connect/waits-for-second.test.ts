@@ -108,18 +108,32 @@ t.test("updates the user from the provider's profile only after the second facto
 })
 
 t.test('takes the account over at the first sign-in through an enforced connection', async (t) => {
-  const test = await scene(t, { connection: { domains: ['example.com'], enforce: true } })
-  const { ann, users } = test
+  const factors = memoryFactorStore()
+  const test = await scene(t, { factors, connection: { domains: ['example.com'], enforce: true } })
+  const { ann, users, clock } = test
   await users.linkIdentity(ann.id, OLD)
+  await factors.addPasskey({ userId: ann.id, factor: { ...PASSKEY, createdAt: clock.now() }, limit: 10 })
   const before = (await users.findById(ann.id))?.passwordHash
   await test.through()
   t.equal(await test.who(), ann.id)
   t.match(await users.listIdentities(ann.id), [{ subject: 'ann-1', connection: 'acme' }])
   t.equal((await users.listIdentities(ann.id)).length, 1, 'the other link is gone')
   t.not((await users.findById(ann.id))?.passwordHash, before, 'and the password')
+  for (const [name, payload] of Object.entries({
+    password_changed: { sid: null, by: 'identity_linked' },
+    factor_removed: { factorId: 'key', kind: 'passkey', by: 'mailbox' }
+  })) {
+    t.match(test.payloads(name), [{ userId: ann.id, ...payload }])
+    t.equal(test.payloads(name).length, 1, name)
+  }
   const message = await test.messages.next('identity_linked')
   t.match(message, { user: { email: ANN }, tookOver: true })
   t.match(renderMessage(message, { title: '' }).text, /sign in only through it/)
+  t.strictSame(
+    test.messages.messages.map(({ kind }) => kind).filter((kind) => /factor|password/.test(kind)),
+    [],
+    'one message says it all'
+  )
 })
 
 t.test('removes a password older than the proof of the address, once, at the take-over', async (t) => {
