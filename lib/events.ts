@@ -88,8 +88,8 @@ export interface EventFacts {
     by: 'user' | 'host' | 'mailbox'
   }
   /**
-   * An authenticator app was disabled after a hundred wrong codes in a row. A browser in which the user has given a
-   * second factor since their password and factors last changed can still use it.
+   * An authenticator app was disabled after a hundred wrong codes in a row from unknown browsers. It still works in a
+   * browser in which the user gave a second factor since the last change of the password and the factors.
    */
   factor_disabled: { userId: string; kind: 'totp' }
   factor_replayed: { userId: string; factorId: string }
@@ -110,7 +110,7 @@ export interface EventFacts {
    * proofs.
    */
   step_up: { userId: string; sid: string; methods: string[] }
-  /** A session began in a browser in which the user never had one with the present password. `sid`: that session. */
+  /** A session, `sid`, began in a browser without a cookie of an earlier one of the user with the present password. */
   new_sign_in: { userId: string; sid: string; reasons: Array<'unknown_browser'> }
   /** Every browser of the user is asked for the second factor again. */
   devices_forgotten: { userId: string; by: 'user' | 'host' }

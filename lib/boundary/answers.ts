@@ -5,8 +5,8 @@ import type { Clock } from '../ports/clock.ts'
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
 /**
- * Accepts 0 and 1, because some databases have no booleans, and a `Date`, because some rows contain the time at which
- * the flag was set. No other value fits: the string `false` would count as true.
+ * Accepts booleans, 0 and 1, because some databases have no booleans, and a `Date`, because some rows contain the time
+ * at which the flag was set. No other value fits: the string `false` would count as true.
  */
 const isFlag = (value: unknown): boolean =>
   typeof value === 'boolean' || value instanceof Date || [0, 1, 0n, 1n].includes(value as number)

@@ -117,8 +117,8 @@ export function surviveOutages({
       return outcome
     },
 
-    // Refunds in both stores, because either may have counted the attempt, the shared one even if its call timed out.
-    // During an outage, refunds only in the local store.
+    // Refunds in both stores, because either may have counted the attempt. The shared store may have done so even if
+    // its call timed out. During an outage, refunds only in the local store.
     refund: (attemptId, limits) => refunded(localStore.refund(attemptId, limits), attemptId, limits)
   }
 }

@@ -21,7 +21,7 @@ const isFactorId = ([{ factorId }]: readonly [{ factorId: string }]): boolean =>
 
 /**
  * Wraps the host's factor store: every call settles within five seconds, and every answer is checked. An invalid answer
- * rejects with `MisfitError`. It never means "this user has no factor", because a password alone would then be enough.
+ * rejects with `MisfitError`. If it counted as "this user has no factor", a password alone would be enough.
  */
 export function hostFactorStore(store: FactorStore, clock: Clock): FactorStore {
   /**

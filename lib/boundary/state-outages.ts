@@ -192,7 +192,7 @@ export function surviveStateOutages(
           time: async () => await within(BUDGET_MS, clock, async () => await (state.time as () => Promise<number>)())
         }),
     sweep: async (now) => {
-      // Lets an instance without requests notice the end of an outage, which ends the pause of its grace period.
+      // Lets an instance without requests notice the end of an outage, after which grace periods run again.
       if (outages.at(-1)?.endedAt === null) await tryWrite().catch(() => {})
       await state.sweep(now)
     }

@@ -277,7 +277,7 @@ export function recipientKey(name: string, deviceId: string | null): string {
   return digest('recipient', deviceId === null ? name : `${name}\0${deviceId}`)
 }
 
-/** The key of a signed-in user. It keeps their allowance apart from strangers at the same address. */
+/** The key of a signed-in user, so that strangers at the same address do not use up the user's attempts. */
 export function userKey(userId: string): string {
   return digest('user', userId)
 }

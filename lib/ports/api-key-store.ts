@@ -23,7 +23,7 @@ export const API_KEY_USE_EVERY_MS = 60_000
 
 /** Keeps API keys by their digests. */
 export interface ApiKeyStore {
-  /** The store's name in messages. Nothing depends on it. */
+  /** The store's name in messages. `memory` means that the contents end with the process. */
   kind: string
   /** True if keys outlive a crash of the server. */
   durable: boolean

@@ -19,8 +19,8 @@ export interface AuditTarget {
 }
 
 /**
- * An entry of the audit log. Contains ids and fixed words of this library. Contains no name, email address, secret or
- * text that a person wrote.
+ * An entry of the audit log. Contains ids and fixed words of this library, but no name, email address or secret. Only
+ * the `reason` of an administrator, in `details`, is a text that a person wrote.
  */
 export interface AuditEntry {
   /** The id of a run of one process. Each run numbers its entries from 1 without a gap (`seq`). */
@@ -79,7 +79,7 @@ export interface AuditHead {
  * rejects during an outage.
  */
 export interface AuditLog {
-  /** The log's name in messages. Nothing depends on it. */
+  /** The log's name in messages. `memory` means that the contents end with the process. */
   kind: string
   /** True if entries outlive a crash of the server. */
   durable: boolean

@@ -53,7 +53,7 @@ export type DevicePollOutcome =
  * outage.
  */
 export interface DeviceStore {
-  /** `false`, and nothing is written, if a live request has this id. */
+  /** `false`, and nothing is written, if a request that has not expired has this id. */
   create(request: NewDeviceRequest): Promise<boolean>
   /**
    * Binds a waiting request to a browser session. The first session that claims it gets it. `null`: unknown, expired,

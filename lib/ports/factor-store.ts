@@ -172,9 +172,9 @@ export type UsedPasskey =
  * two-step sign-in on (an app, `turnsOn` or `setTwoStep`) adds the codes.
  */
 export interface FactorStore {
-  /** The store's name in messages: `memory`, `sqlite`, … Nothing depends on it. */
+  /** The store's name in messages. `memory` means that the contents end with the process. */
   kind: string
-  /** True if the contents outlive the process. Then `secret` must outlive it too. */
+  /** True if the contents outlive the process. Then `secret` must do so too. */
   durable: boolean
 
   /** All factors of the user, in one trip; an empty set if nothing is stored. */

@@ -28,11 +28,13 @@ export interface MessageCommon {
   canReset?: boolean | undefined
   /** The time of the event that the message reports. */
   at?: Date | undefined
-  /** The IP address of the request that caused the message. `null`: none is known, or it belongs to another person. */
+  /**
+   * The IP address of the request that caused the message. `null`: not known, or that of another person or a server.
+   */
   ip?: string | null | undefined
   /**
    * The browser's `User-Agent`, which may be any text: show only names that you recognize, never the text itself.
-   * `null`: none is known, or it belongs to another person.
+   * `null`: not known, or that of another person or a server.
    */
   userAgent?: string | null | undefined
   /**
@@ -147,8 +149,8 @@ export interface ImpersonatedMessage extends NoticeMessage<'impersonated'> {
 }
 
 /**
- * A sign-in in a browser that had no session of this account with the present password before. Sent at most once an
- * hour.
+ * A sign-in in a browser without a cookie of an earlier session of this account with the present password. A user gets
+ * at most one such message an hour, and none in the first hour after a sign-up.
  */
 export interface NewSignInMessage extends MessageCommon {
   kind: 'new_sign_in'

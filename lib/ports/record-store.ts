@@ -13,8 +13,8 @@ export interface NewRecord extends StoredRecord {
   /** The user whom the record belongs to, for operators. `null`: nobody's. */
   userId: string | null
   /**
-   * Milliseconds since the epoch, or `NEVER`. The store may remove the record after this time, but not before. Rules do
-   * not rely on the removal: a value that can expire contains its own end.
+   * Milliseconds since the epoch, or `NEVER`. The store may remove the record after this time, but not before, unless
+   * it `evicts`. Rules do not rely on the removal: a value that can expire contains its own end.
    */
   expiresAt: number
 }
@@ -55,7 +55,7 @@ export const VERSION_LENGTH = 14
  * The contract suite is `recordStoreContract` of `fastify-authority/testing`.
  */
 export interface RecordStore {
-  /** The store's name in messages: `memory`, `sqlite`, … Nothing depends on it. */
+  /** The store's name in messages: `sqlite`, `redis`, … `memory` means that the contents end with the process. */
   kind: string
   /** True if several processes share the contents. */
   shared: boolean

@@ -89,9 +89,9 @@ export interface SessionStore {
   /** Records a use of the session. `false`, and nothing is changed, if `findSession` would not find it. */
   useSession(use: SessionUse): Promise<boolean>
   /**
-   * Gives the session a new live secret with proofs of its own, and starts its lifetimes again. `false`, and nothing is
-   * changed, unless `formerDigest` is the live secret of a live session of that user. So one of two parallel renewals
-   * succeeds, and a replaced or unknown secret renews nothing.
+   * Gives the session a new live secret with proofs of its own, and sets both ends of the session. `false`, and nothing
+   * is changed, unless `formerDigest` is the live secret of a live session of that user. So one of two parallel
+   * renewals succeeds, and a replaced or unknown secret renews nothing.
    */
   renewSession(renewal: SessionRenewal): Promise<boolean>
   /**

@@ -8,7 +8,7 @@ import type { TokenStore } from './token-store.ts'
  * time of the outage, up to an hour.
  */
 export interface State {
-  /** The state's name in messages: `memory`, `sqlite`, … Nothing depends on it. */
+  /** The state's name in messages: `sqlite`, `redis`, … `memory` means that the contents end with the process. */
   kind: string
   /** True if several processes share the contents. */
   shared: boolean
@@ -17,7 +17,7 @@ export interface State {
   browserSessions: SessionStore
   consents: ConsentStore
   keys: KeyStore
-  /** Required only for connections: they refuse a state without it. */
+  /** Required only for connections, the options `dpop` and `par`, and clients with keys. */
   assertions?: AssertionStore
   /** Required only for the device grant. */
   devices?: DeviceStore

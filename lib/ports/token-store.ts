@@ -147,7 +147,7 @@ export interface RotationUndo {
 export interface EndedSession {
   /** The session before its end; `null` if the user has no such session. */
   session: BrowserSession | null
-  /** The `sid`s of its codes and families. */
+  /** The `sid`s of the codes and families that ended with the session. */
   sids: string[]
 }
 
@@ -168,15 +168,16 @@ export type RotateOutcome =
  * Every `sid` begins with the partition of its user (see protocol/digest).
  *
  * A digest is a replay if it is neither the family's current one nor, within the grace period, the previous one. A
- * stranger can't cause a replay, because only a holder of one of the family's tokens knows the preimage of its `sid`.
+ * stranger can't cause a replay, because only a holder of a token or the code of the family knows the preimage of its
+ * `sid`.
  * An expired or revoked family counts as missing.
  */
 export interface TokenStore {
   createFamily(family: NewRefreshTokenFamily): Promise<void>
   /**
    * Stores a code. With `use`, the same step binds the code to that browser session and records the use of the session.
-   * `false`, and nothing is changed, if the session is not alive. A parallel revocation of the session happens before
-   * or after the whole step.
+   * `false`, and nothing is changed, if the session or its secret no longer works. A parallel revocation of the session
+   * happens before or after the whole step.
    */
   createCode(code: NewAuthorizationCode, use?: SessionUse): Promise<boolean>
   /**

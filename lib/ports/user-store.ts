@@ -1,4 +1,4 @@
-/** A row of the host's user store. `id` is the subject of every token: stable, never reassigned. */
+/** A row of the host's user store. `id` is the subject of the user's tokens: stable, never reassigned. */
 export interface User {
   id: string
   /** Normalized, as `findByUsername` gets it. */
@@ -18,8 +18,8 @@ export interface User {
   emailProvedAt?: number | Date | null
   /**
    * The time of the last change of the password, as milliseconds since the epoch or a `Date`. If the store provides it,
-   * the service refuses a sign-in from before that time, even if it failed to end the sign-in. A consent from before is
-   * asked for again. Left out, or `null`: not known.
+   * the service refuses a sign-in from before that time, even if it failed to end the sign-in. Only the sign-in that
+   * changed the password stays. A consent from before is asked for again. Left out, or `null`: not known.
    */
   passwordChangedAt?: number | Date | null
   /**

@@ -38,13 +38,13 @@ export interface AuthenticationProof {
 
 /** The level and methods of a sign-in, as tokens state them. They never change within a refresh token family. */
 export interface AuthenticationContext {
-  /** `null`: the methods are unknown. */
+  /** `null`: no level is known, because the host vouches for the user without one. */
   acr: string | null
   /** Empty if the methods are unknown. */
   amr: string[]
   /**
-   * The time of the oldest proof on which `acr` rests, in milliseconds since the epoch: a new weak proof makes an old
-   * strong one no younger.
+   * The time of the oldest proof that `acr` needs, in milliseconds since the epoch. A new proof of another method does
+   * not change this time.
    */
   authenticatedAt: number
 }
@@ -54,8 +54,8 @@ export const PASSWORD_ACR = 'password'
 /** The level of a sign-in at another provider, whatever methods that provider used. */
 export const CONNECTION_ACR = 'connection'
 /**
- * The level of a sign-in by a code in a mailbox, with a second factor or without: a mailbox is no factor that counts
- * towards two. @see NIST SP 800-63B-4 §3.1.3.1
+ * The level of a sign-in by an emailed code, even with a second factor, because access to a mailbox does not count as
+ * one of two factors. @see NIST SP 800-63B-4 §3.1.3.1
  */
 export const EMAIL_ACR = 'email'
 /** The level of a sign-in with a second factor. */
@@ -109,7 +109,8 @@ interface Authenticated {
 
 /**
  * Returns the strongest level of the sign-in or, with `wanted`, the strongest of these values that the sign-in
- * satisfies. Uses the newest proofs that reach that level. `null`: the sign-in satisfies none of `wanted`.
+ * satisfies (`connection` first). Uses the newest proofs that reach that level. `null`: the sign-in satisfies none of
+ * `wanted`.
  */
 export function contextOf({ methods, authenticatedAt }: Authenticated): AuthenticationContext
 export function contextOf(
@@ -199,8 +200,8 @@ export const wasProvedJustNow = ({ methods }: Pick<Authenticated, 'methods'>, no
 export const passwordProof = (at: number): AuthenticationProof => ({ method: 'password', at })
 
 /**
- * The key with which the testing entry sets the proofs of a sign-in. Only that entry has it, so that a host can't claim
- * proofs by accident.
+ * The property by which `fastify-authority/testing` sets the proofs of a sign-in. It is a symbol that only that module
+ * uses, so that a host can't claim proofs by accident.
  */
 export const TEST_PROOFS: unique symbol = Symbol('proofs')
 

@@ -204,7 +204,7 @@ export function wordsOf(list: string | undefined): string[] {
   return (list ?? '').split(' ').filter((word) => word !== '')
 }
 
-/** The fields that are read from a request object, only to return its refusal to the client. */
+/** The fields of a request object that are needed to return an error to the client. */
 interface RequestObject {
   state?: string
   responseMode?: string

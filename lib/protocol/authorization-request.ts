@@ -209,8 +209,8 @@ export interface AuthorizationDetails {
   /** Absent for a grant without a redirect. */
   redirectUri?: string
   /**
-   * Absent if the request had none. Only a confidential client with `requirePkce: false` may omit it. @see RFC 7636
-   * §4.4
+   * Absent for a grant without a redirect, and for a confidential client with `requirePkce: false` that sent none.
+   * @see RFC 7636 §4.4
    */
   codeChallenge?: string
   nonce?: string

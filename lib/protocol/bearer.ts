@@ -141,7 +141,7 @@ function staleSignInWith(description: string, acrValues: readonly string[], maxA
   ])
 }
 
-/** 401 for a sign-in that is older than this many seconds, or below `acr`. */
+/** 401 for a sign-in that is older than `maxAge` seconds, or below the level `acr`. */
 export function staleSignIn(maxAge: number, acr?: string): OAuthError {
   return acr === undefined
     ? staleSignInWith('A more recent sign-in is needed.', [], maxAge)

@@ -62,5 +62,5 @@ export const isStorable = (text: string): boolean => STORABLE.test(text)
  */
 export const UNSEEN = /(?![\ufe0e\ufe0f])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u
 
-/** The longest life of a short code. @see NIST SP 800-63B-4 §3.1.3.2, OWASP ASVS 5.0 6.5.5 */
+/** The longest lifetime of an emailed code in seconds. @see NIST SP 800-63B-4 §3.1.3.2, OWASP ASVS 5.0 6.5.5 */
 export const MAX_CODE_SECONDS = 600

@@ -8,7 +8,7 @@ interface CookieKind {
   key: 'own' | 'factors' | null
   /** The lifetime. `null`: an option sets it. */
   seconds: number | null
-  /** True if the service remembers the use of the content, so that a copy of the cookie does nothing. */
+  /** True if the service remembers the use of the content, so that a copy of the cookie has no effect. */
   once: boolean
   /**
    * The owner of the unfinished task that the cookie belongs to. `null`: it belongs to no task. Cookies of tasks are
@@ -27,7 +27,7 @@ interface CookieKind {
  * Every cookie of this service. If room is short, `flow` cookies are cleared first, then the kinds with `of_user` in
  * this order, then `enrolment`.
  *
- * `flow` belongs to the person who signs in at the provider, and another tab may have begun it. `query` is an
+ * `flow` is a sign-in at a provider. It is `by_anyone`, because it may have begun in another tab. `query` is an
  * authorization request, which other cookies name by a digest. `enrolment`, an invitation to set up a second factor,
  * survives a sign-out, because it is valid only for its user and its link can't be used again. `waiting` may contain
  * the proof of an emailed code. It needs no `once`, because the store marks that proof as used.

@@ -9,8 +9,8 @@ import { crc32 } from 'node:zlib'
  * each, and neither the id nor the secret.
  *
  * All refresh tokens of one family, and the authorization code that began it, contain the same id. No other text
- * contains it. So a caller who presents a known id with a wrong secret holds, or held, one of these credentials. So
- * the store can tell a replay from a guess without the digests of all former tokens.
+ * contains it. So a caller who presents a known id with a wrong secret holds, or held, one of these credentials.
+ * Therefore the store can tell a replay from a guess without the digests of all former tokens.
  */
 export interface Credential {
   id: string
@@ -100,14 +100,14 @@ export function carriedIn(token: string): string | null {
   return token.length <= CARRIED_FROM ? null : Buffer.from(token.slice(CARRIED_FROM), 'base64url').toString()
 }
 
-/** A MAC under the token's own secret, so that it reveals the value only to a holder of the token. */
+/** A MAC of a bound value. `head`, the beginning of the token with its secret, is the key. */
 function bindingOf(head: string, value: string): string {
   return digest(`${head}\0${value}`).slice(0, BINDING_LENGTH)
 }
 
 /**
  * The successor of a refresh token is stored sealed under the token that it replaces. A client that lost the response
- * presents the old token and gets the same successor again. A leaked store alone opens nothing.
+ * presents the old token and gets the same successor again. A copy of the store does not reveal the successor.
  */
 
 /** Seals a successor's secret with a one-time pad: a hash of the secret that it replaces. Only that secret opens it. */

@@ -52,7 +52,7 @@ const RANGES: ReadonlyArray<readonly [Distance, readonly Range[]]> = [
       ['2002::', 16],
       ['3fff::', 20],
       ['5f00::', 16],
-      // Local NAT64: its translator may reach any internal address. @see RFC 8215
+      // Local NAT64. The translator may reach any internal address. @see RFC 8215
       ['64:ff9b:1::', 48],
       ['fc00::', 7],
       ['fec0::', 10],

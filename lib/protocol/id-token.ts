@@ -79,7 +79,7 @@ export function accessTokenHash(accessToken: string, alg: string): string {
 
 /**
  * Reads the claims of an ID token that a client sent as a hint. The caller has checked its signature and its `typ`. The
- * token may have expired. `null`: it is not an ID token of this issuer.
+ * token may have expired. `null`: the token is not an ID token of this issuer.
  * @see OpenID Connect Core 1.0 §3.1.2.1, OpenID Connect RP-Initiated Logout 1.0 §2
  */
 export function checkIdTokenHint(
@@ -96,7 +96,7 @@ export function checkIdTokenHint(
 }
 
 /**
- * The claims of a logout token. It has no `nonce`, so that it can't pass for an ID token.
+ * The claims of a logout token. A logout token has no `nonce`, so that it can't pass for an ID token.
  * @see OpenID Connect Back-Channel Logout 1.0 §2.4
  */
 export function logoutTokenClaims({

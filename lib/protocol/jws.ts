@@ -23,7 +23,7 @@ const MIN_RSA_EXPONENT = 65_537n
 /** Members of a JWK that only a private or symmetric key has. @see RFC 7518 §6 */
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 /**
- * The encodings of the points whose order divides 8, without the sign bit. With such a key, anybody can make a
+ * The encodings of the points whose order divides 8, with the sign bit cleared. With such a key, anybody can make a
  * signature that fits any message. @see RFC 8032 §5.1.3, RFC 7748 §7
  */
 const SMALL_ORDER: readonly string[] = [
@@ -45,7 +45,7 @@ export const KEY_TYPES: Readonly<Record<JwsAlg, { kty: string; crv?: string }>> 
 const BASE64URL = /^[A-Za-z0-9_-]+$/
 
 /**
- * Parses a compact JWS. `null` if the text is none, or if its header or payload is not a JSON object.
+ * Parses a compact JWS. `null` if the text is not a compact JWS, or if its header or payload is not a JSON object.
  * @see RFC 7515 §3.1
  */
 export function parseJws(text: string): UnverifiedJws | null {

@@ -12,7 +12,7 @@ export interface OfferedEndpoints {
   grantTypes: readonly string[]
   scopes: readonly string[]
   /**
-   * The levels that sign-ins can reach. An API may require any of them, for every client.
+   * The levels that sign-ins can reach and that APIs can require.
    * @see RFC 9470 §7
    */
   acrValues: readonly string[]

@@ -70,7 +70,7 @@ export function checkRegistrableRedirectUri(uri: string, schemes: readonly strin
 
 /**
  * `null` if a client of this application type may register this URI for redirects; otherwise the requirement that it
- * fails. A web client has no use for a private-use scheme, and any app on the person's device could take its codes.
+ * fails. A web client has no use for a private-use scheme, by which any app on the user's device could get a code.
  * @see OpenID Connect Dynamic Client Registration 1.0 §2 application_type
  */
 export function checkClientRedirectUri(

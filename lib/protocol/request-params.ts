@@ -152,7 +152,7 @@ export const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token'
 interface TokenExchange {
   /** The ID token, unchecked. */
   subjectToken: string
-  /** The `id` of the connection that it is for. */
+  /** The `id` of the connection whose provider issued the ID token. */
   connection: string
   nonce: string | null
 }

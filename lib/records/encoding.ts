@@ -116,14 +116,15 @@ function standingOf(
   record: StoredRecord | null
 ): 'done' | 'not done' | 'unclear' | null {
   if (typeof change !== 'object') return null
-  // A missing record proves nothing if one was expected: the record expired, or another commit removed it unread,
-  // before or after the first commit.
+  // A missing record proves nothing if one was expected. It may have expired, or another commit may have removed it
+  // without reading it, before or after the first commit.
   if (record === null) return expect === null ? 'not done' : 'unclear'
   const { version, lineage } = decode(record) ?? { version: '', lineage: [] }
   const writer = writerOf(change.version)
   const ours = [version, ...lineage].find((one) => writerOf(one) === writer)
   if (ours === undefined) return lineage.length < MOST_WRITERS ? 'not done' : 'unclear'
   if (ours === change.version) return 'done'
-  // A later version of this writer means that another call did not wait for this commit.
+  // If `ours` is later, another call of this writer has changed the record since. Then the record shows nothing about
+  // the first commit.
   return ours < change.version ? 'not done' : 'unclear'
 }

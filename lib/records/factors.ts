@@ -107,7 +107,7 @@ export function addFactor(
     twoStepChosen: held.twoStepChosen || turnsOn,
     epoch: held.epoch + 1
   }
-  // Recovery codes are for users with two-step sign-in, so an addition that leaves it off stores none.
+  // Recovery codes are for users with two-step sign-in. If two-step sign-in is off after the addition, none are stored.
   const codesStored = recoveryDigests.length > 0 && held.codes.length === 0 && twoStepOf(added, false).on
   return {
     outcome: { outcome: 'added', codesStored },

@@ -19,7 +19,7 @@ interface Stores<More = unknown> {
   sessions: More & { isOver(user: User, signIn: SignedIn): Promise<boolean> }
 }
 
-/** The user of a stored sign-in; `null` if the account is gone or disabled, or the sign-in no longer counts. */
+/** The user of a stored sign-in; `null` if the account is gone or disabled, or the sign-in is no longer valid. */
 export async function userOf(signIn: SignedIn & { userId: string }, { users, sessions }: Stores): Promise<User | null> {
   const user = await users.findById(signIn.userId)
   return isActive(user) && !(await sessions.isOver(user, signIn)) ? user : null
@@ -69,8 +69,8 @@ export async function keepSignIn(
 }
 
 /**
- * True if a sign-in is older than the user's present password and is not the one that changed it. The password change
- * should have ended the sign-in, and this check refuses it if that failed. Asks the store only about a sign-in that is
+ * True if a sign-in is older than the user's present password and did not stay at the password change. The change
+ * should have ended such a sign-in. This check refuses it if that failed. Asks the store only about a sign-in that is
  * older than the password.
  */
 export async function isFromFormerPassword(

@@ -21,7 +21,8 @@ export interface Browser {
   /** The live session that this cookie proves. */
   session: OpenSession | null
   /**
-   * Remembered sign-ins of this browser. Absent if it remembers none, or if this sign-in must prove every factor again.
+   * The cookie of accounts that need no second factor in this browser. Absent without such a cookie, or if this sign-in
+   * must prove every factor again.
    */
   remembered?: string | undefined
   /** The cookie of a link to set up a second factor, not yet verified. Absent without the option `factors`. */

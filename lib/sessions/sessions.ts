@@ -11,8 +11,8 @@ export type { Origin } from '../events.ts'
 type EndedBy = AuthorityEvents['logged_out']['by']
 
 /**
- * The sign-in that stays when all others of its user end. Its browser gets a new secret, so that copies of the cookie
- * end.
+ * The sign-in that stays when all others of its user end. Its browser gets a new secret, so that copies of the former
+ * cookie stop working.
  */
 export interface StayingSignIn {
   /** A family, or a browser session. */
@@ -93,7 +93,7 @@ interface SessionsDeps {
   revocations: Revocations
   events: Events
   clock: Clock
-  /** True if the host requires more of this user than the session's proofs. Absent: it never does. */
+  /** True if the host requires more of this user than the proofs of the session. Absent: `false` for every user. */
   requiresMore?(user: User, methods: readonly AuthenticationProof[]): Promise<boolean>
   /** Receives the browser sessions that ended. Returns at once and never throws. */
   onSessionsEnded(ended: BrowserSession[]): void
@@ -255,8 +255,8 @@ export function revocations(tokenLifetimeMs: number, clock: Clock): Revocations 
 }
 
 /**
- * Takes a user's consent for a client back, and emits the event. Tokens of the client stay alive: ending them is
- * another step. `false` if there was no consent.
+ * Revokes a user's consent for a client, and emits the event. Does not end the tokens of the client. `false` if there
+ * was no consent.
  */
 export async function revokeConsent(
   userId: string,

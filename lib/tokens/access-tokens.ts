@@ -208,7 +208,7 @@ export function accessTokens(
   }
 }
 
-/** A token that is bound to a key does not count as Bearer. @see RFC 9449 §7.2 */
+/** Refuses a token that is bound to a key, because such a token is not accepted as Bearer. @see RFC 9449 §7.2 */
 function asBearer(found: AccessTokenClaims | OAuthError): AccessTokenClaims | OAuthError {
   return found instanceof OAuthError || boundKey(found) === null ? found : boundToken()
 }
@@ -237,11 +237,11 @@ interface ProvingRequest {
 
 /** Proofs that a client has the key of its tokens. @see RFC 9449 */
 export interface Possession {
-  /** The algorithms of proofs. */
+  /** The signature algorithms that a proof may have. */
   algs: readonly string[]
   /**
    * The proof of a request; `null` if it has none. Its use is not recorded yet.
-   * @param accessToken the token that the request sends; `null` at an endpoint that takes none
+   * @param accessToken the token that the request sends; `null` at an endpoint that takes no access token
    * @param origin the origin of the URL in the proof. Default: that of the issuer
    * @throws OAuthError `invalid_dpop_proof`, `use_dpop_nonce`
    */

@@ -14,19 +14,19 @@ import type { User } from '../ports/user-store.ts'
 interface DisclosureSubject {
   /** `null` for a caller without a client, which is the account itself. */
   client: Pick<Client, 'firstParty' | 'scopes'> | null
-  /** The granted scope, or the requested one before anything is granted. */
+  /** The granted scopes. */
   scopes: readonly string[]
 }
 
 /** The data of a user that a client may learn. */
 interface Disclosure {
-  /** The part of the granted scope that the client may have today. The consent page shows it. */
+  /** The granted scopes that the client may still have. */
   scopes: string[]
   /** Standard claims that `scopes` releases even if the request does not name them. */
   byScope: ReadonlySet<string>
   /**
    * Standard claims that the client may ask for by name. For a third-party client these are `byScope` only, so that it
-   * learns nothing that the consent page did not show. The host's own clients may name every claim that one of their
+   * learns nothing beyond the scopes on the consent page. The host's own clients may name every claim that one of their
    * scopes covers.
    */
   byName: ReadonlySet<string>
@@ -42,8 +42,8 @@ export function allowedScopes(client: Pick<Client, 'scopes'> | null, offered: re
 }
 
 /**
- * Decides which data of a user a client may learn. The authorization endpoint and its consent page, ID tokens,
- * userinfo, access tokens and introspection all use this function, so that they agree. `offered`: the option `scopes`.
+ * Decides which data of a user a client may learn. ID tokens, userinfo, access tokens and introspection use this
+ * function, so that they agree. `offered`: the option `scopes`.
  * @see OpenID Connect Core 1.0 §5.4, §5.5, §16.2
  */
 export function disclosureOf({ client, scopes: granted }: DisclosureSubject, offered: readonly string[]): Disclosure {
