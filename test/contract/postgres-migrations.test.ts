@@ -217,6 +217,10 @@ t.test('postgres: rejects with StartError on missing rights, and with an outage 
   await users.prepare()
   t.same((await pool.query(LOG)).rows, MIGRATED)
   await t.rejects(postgresState(powerless).keys.list(), StartError, 'the tables are there, but not for this role')
+  await t.rejects(async () => await postgresState(powerless).pending?.(), {
+    name: 'StartError',
+    message: /permission denied.*42501/
+  })
 })
 
 t.test('postgres: refuses a database of another encoding or isolation level', async (t) => {

@@ -108,6 +108,16 @@ t.test('sqlite: rolls back a migration that fails half-way', async (t) => {
   t.same(schema(), before)
 })
 
+t.test('sqlite: rejects with StartError if it cannot read the log of the migrations', async (t) => {
+  const db = new Database(':memory:')
+  t.teardown(() => db.close())
+  db.exec('CREATE TABLE authority_migrations (of_the_host)')
+  const users = sqliteUserStore(db)
+  const failure = { name: 'StartError', message: /can't be made or read.*version/ }
+  await t.rejects(users.prepare(), failure)
+  await t.rejects(async () => await users.pending(), failure)
+})
+
 t.test('sqlite: changes nothing before the first use', async (t) => {
   const db = new Database(':memory:')
   t.teardown(() => db.close())

@@ -112,18 +112,21 @@ export function connect(db: PostgresDatabase, migrations: Migrations): Connectio
   const query = queryOf(db)
   const named = migrations.named ? queryOf(withNamedStatements(db)) : query
   let ready: Promise<void> | undefined
+  const explain = (error: unknown): never => {
+    throw isForAPerson(error) ? invalidOptions(unusableMessage(migrations.component, error), error) : error
+  }
   // After a failure the next call tries again, because the cause may have been an outage.
   const prepared = async (): Promise<void> => {
     ready ??= migrate(query, migrations).catch((error: unknown) => {
       ready = undefined
-      throw isForAPerson(error) ? invalidOptions(unusableMessage(migrations.component, error), error) : error
+      explain(error)
     })
     await ready
   }
   return {
     prepare: prepared,
     async pending() {
-      const seen = await versionOf(query, migrations)
+      const seen = await versionOf(query, migrations).catch(explain)
       if (!canRead(seen, migrations.steps.length))
         throw invalidOptions(tooNew(migrations.component, seen, migrations.steps.length))
       return namesOf(migrations.component, missingVersions(seen, migrations.steps))

@@ -71,12 +71,16 @@ function missingSteps(connection: Connection, component: string, steps: readonly
 }
 
 /**
- * Returns a `StartError` and the error of a temporary condition unchanged. Converts any other error to a `StartError`,
+ * Throws a `StartError` and the error of a temporary condition unchanged. Converts any other error to a `StartError`,
  * because an operator must fix its cause.
  */
-function explained(error: unknown, component: string): unknown {
-  if (error instanceof StartError || codeOf(error) !== undefined) return error
-  return invalidOptions(unusableMessage(component, error), error)
+function explaining<Result>(component: string, work: () => Result): Result {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof StartError || codeOf(error) !== undefined) throw error
+    throw invalidOptions(unusableMessage(component, error), error)
+  }
 }
 
 /** A connection that migrates the tables of a component before their first use. */
@@ -89,11 +93,9 @@ export function connectMigrated(
   let isMigrated = false
   const migrated = (): Connection => {
     if (!isMigrated) {
-      try {
+      explaining(component, () => {
         migrate(connection, component, steps)
-      } catch (error) {
-        throw explained(error, component)
-      }
+      })
       isMigrated = true
     }
     return connection
@@ -109,6 +111,7 @@ export function connectMigrated(
       patient(async () => {
         migrated()
       }),
-    pending: () => patient(async () => namesOf(component, missingSteps(connection, component, steps)))
+    pending: () =>
+      patient(async () => explaining(component, () => namesOf(component, missingSteps(connection, component, steps))))
   }
 }
