@@ -11,7 +11,7 @@ import ts from 'typescript-tap'
 export const CLIENT_ERRORS: Readonly<Record<string, { retryable: 'yes' | 'no' | 'sometimes'; meaning: string }>> = {
   missing_transaction: {
     retryable: 'no',
-    meaning: 'The address has no answer to a sign-in: it lacks `state`. Show the page as for anybody.'
+    meaning: 'The address has no answer to a sign-in. Show the page as for anybody.'
   },
   state_mismatch: {
     retryable: 'no',

@@ -43,8 +43,8 @@ export const sendBy = (other: typeof fetch): void => {
  */
 export const answered: Record<string, Promise<{ appState: unknown }>> = {}
 
-/** The parameters of an authorization response, which the provider adds to the `redirect_uri`. */
-export const ANSWER_PARAMS = 'code state iss session_state error error_description error_uri'.split(' ')
+/** True if the address contains the response to a sign-in. A page may use one of the names for itself. */
+export const isAnswer = (url: string): boolean => /[?&]state=/.test(url) && /[?&](code|error)=/.test(url)
 
 /** The promises of `once` for all clients of the page: runs under way, and kept results. */
 const inFlight = new Map<string, Promise<unknown>>()

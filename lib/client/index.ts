@@ -2,10 +2,10 @@ import { asError, AuthClientError, loginRequired } from './errors.ts'
 import { challengeOf, lock, random, sleep, type Transaction, transactions } from './storage.ts'
 import { type Claims, readIdToken } from './id-token.ts'
 import {
-  ANSWER_PARAMS,
   answered,
   assign,
   discover,
+  isAnswer,
   issuerOf,
   type Metadata,
   once,
@@ -74,13 +74,14 @@ export const createAuthClient: CreateAuthClient = (options: AuthClientOptions) =
     const answer = new URL(url)
     const { code, state, iss, error, error_description: description } = Object.fromEntries(answer.searchParams)
     const store = transactions()
-    const text = (code ?? error) && store.getItem(`${key}.${state}`)
-    // Removes the response from the address before any request, so that no reload repeats it and no `Referer` has it.
-    if (state && url === globalThis.location?.href) {
-      for (const name of ANSWER_PARAMS) answer.searchParams.delete(name)
+    const text = store.getItem(`${key}.${state}`)
+    // Removes the response from the address first, so that no reload repeats it and no `Referer` has it.
+    if (url === globalThis.location?.href) {
+      for (const name of 'code state iss session_state error error_description error_uri'.split(' '))
+        answer.searchParams.delete(name)
       history.replaceState(history.state, '', answer)
     }
-    if (!text) throw new AuthClientError(state ? 'state_mismatch' : 'missing_transaction')
+    if (!text) throw new AuthClientError('state_mismatch')
     store.removeItem(`${key}.${state}`)
     const [began, verifier, nonce, redirectUri, appState] = JSON.parse(text) as Transaction
     try {
@@ -198,9 +199,10 @@ export const createAuthClient: CreateAuthClient = (options: AuthClientOptions) =
     handleRedirectCallback: (url) =>
       guarded(async () => {
         const given = url ?? location.href
-        // Without a response in the address, returns the last result, because the first call removed the response.
-        if (url || /[?&](state|error)=/.test(given)) answered[key] = once(key + given, () => finish(given), true)
-        return answered[key] ?? finish(given)
+        if (isAnswer(given)) answered[key] = once(key + given, () => finish(given), true)
+        else if (url || !answered[key]) throw new AuthClientError('missing_transaction')
+        // A later call gets the result of the first, which removed the response.
+        return answered[key]
       }),
 
     getUser: async () => (await keeper.read())?.user ?? null,

@@ -1,6 +1,6 @@
 /** Shared by the React, Vue and Svelte components that require a signed-in user. */
 import type { AuthClientError } from './errors.ts'
-import { answered } from './http.ts'
+import { answered, isAnswer } from './http.ts'
 import type { AnyAuthClient, LoginOptions } from './options.ts'
 import { type AuthState, stateOf } from './state.ts'
 
@@ -27,10 +27,9 @@ async function signIn<Profile extends { sub: string }, AppState>(
   client: AnyAuthClient<Profile, AppState>,
   login?: LoginOptions<AppState>
 ): Promise<void> {
-  const { href } = location
   // Completes the sign-in first, if the address contains its response. Another caller of `handleRedirectCallback` gets
   // the same result.
-  if (/[?&](error|code)=/.test(href) && /[?&]state=/.test(href)) await client.handleRedirectCallback().catch(() => {})
+  if (isAnswer(location.href)) await client.handleRedirectCallback().catch(() => {})
   for (const answer of Object.values(answered))
     try {
       await answer

@@ -91,6 +91,9 @@ t.test('accepts a repeated callback: in parallel, in sequence, by two clients, a
   t.same(await app.call(page, 'auth.handleRedirectCallback()'), same, 'again, when the address has no code any more')
   t.same(await app.call(page, 'createClient().handleRedirectCallback()'), same, 'by a client that is made later')
   t.equal(token.forms.length, 1, 'one code, one request')
+  await page.evaluate("history.replaceState(null, '', '/?state=open')")
+  t.same(await app.call(page, 'auth.handleRedirectCallback()'), same, 'on a page with a state of its own')
+  t.equal(page.url(), `${app.origin}/?state=open`)
   await page.reload()
   t.match(await app.call(page, 'auth.handleRedirectCallback()'), { error: 'missing_transaction' })
   t.match(await app.value(page, 'auth.getUser()'), { sub: provider.ann.id })
@@ -147,6 +150,9 @@ t.test('rejects a tampered state, a code without a transaction and a used answer
   await page.goto(`${app.origin}/?code=foreign`)
   t.match(await app.call(page, 'auth.handleRedirectCallback()'), { error: 'missing_transaction', typed: true })
   t.equal(page.url(), `${app.origin}/?code=foreign`, 'a code that is not ours is left alone')
+  await page.goto(`${app.origin}/?state=open`)
+  t.match(await app.call(page, 'auth.handleRedirectCallback()'), { error: 'missing_transaction', typed: true })
+  t.equal(page.url(), `${app.origin}/?state=open`, 'so is the state of a page')
   await page.goto(`${app.origin}/`)
   t.same(await app.call(page, `auth.handleRedirectCallback(${JSON.stringify(answer)})`), {
     value: { appState: undefined }
