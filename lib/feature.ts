@@ -43,8 +43,8 @@ export interface Kernel {
   /** Like `keysFor`, but the keys survive a new issuer and prefix: for values in the host's stores. */
   storedKeysFor(purpose: string): readonly [Uint8Array, ...Uint8Array[]]
   /**
-   * Makes a sealer for this purpose and this registration of the plugin. It also opens texts that a former secret
-   * sealed.
+   * Makes a sealer for this purpose and this registration of the plugin. The sealer also opens texts that a former
+   * secret sealed.
    */
   sealerFor(purpose: string): Sealer
   /** The URL of an endpoint, made from the issuer, never from a request. */

@@ -41,14 +41,14 @@ import { logLine } from './ports/log.ts'
 /** The decorators of the instance, under these names or those of the option `decorators`. */
 export interface AuthorityDecorators extends TokenGuards {
   /**
-   * An `onRequest` hook for the routes of the host's own front end. It sets `request.auth`. It accepts the access token
-   * of a user, issued to no client or to a first-party one, and the browser session in requests from pages of this
-   * origin. Otherwise 401; 403 for tokens of third-party clients and of machines.
+   * An `onRequest` hook for the routes of the host's own front end, which sets `request.auth`. It accepts the access
+   * token of a user, if the token has no client or a first-party client. In requests from pages of this origin it also
+   * accepts the browser session. Otherwise 401; 403 for tokens of third-party clients and of machines.
    */
   requireUser: Hook
   /**
-   * Makes the guard of an API of this app, which accepts only tokens and API keys for this API, and serves the metadata
-   * of the API. Adds the API to `resources` if it is missing there. Call it before the app is ready.
+   * Makes the guard of an API of this app, and serves the metadata of the API. The guard accepts only tokens and API
+   * keys for this API. Adds the API to `resources` if it is missing there. Call it before the app is ready.
    * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`
    * @see RFC 8707, RFC 9728
    */

@@ -114,8 +114,8 @@ export interface Authority {
   hashPassword(password: string): Promise<string>
   /**
    * Verifies a username and password, and returns the id of the user. Signs nobody in. Returns `null` after the same
-   * time for every refusal: unknown name, wrong password, disabled account, unconfirmed email that must be confirmed.
-   * Counts under the rule `account`, not by address, so your own page needs a limit by address.
+   * time for every refusal: unknown name, wrong password, disabled account, account of a connection, email to be
+   * confirmed first. Counts under the rule `account`, not by address, so your own page needs a limit by address.
    * @throws OAuthError `too_many_requests`; `temporarily_unavailable` if the hashing queue is full
    */
   verifyPassword(username: string, password: string): Promise<string | null>
@@ -135,8 +135,8 @@ export interface Authority {
    */
   removeFactor(userId: string, factorId: string, options?: { by?: string | undefined }): Promise<boolean>
   /**
-   * Removes all second factors and recovery codes of a user who has lost them, ends all their sessions, and sends a
-   * message if there was a factor. Afterwards the password alone signs in, so verify by other means that the user asks.
+   * Removes all second factors and recovery codes of a user who has lost them. Ends all their sessions. Sends a message
+   * if there was a factor. Afterwards the password alone signs in, so verify by other means that the user asks.
    * Resolves to the number of removed factors. `by` names the admin, such as an id; it is the field `admin` of the
    * event `factor_removed`. Throws a TypeError for a value that cannot be a name.
    * @throws OAuthError `invalid_grant` if there is no such user; `temporarily_unavailable`
@@ -146,9 +146,8 @@ export interface Authority {
    * Makes a link by which a user without a second factor sets one up, such as after `resetFactors`. Sends nothing: give
    * the link to the user in the way in which you verified them. The link works for 24 hours and for one press of the
    * button on its page; opening the page does not use it up. It signs nobody in and is no factor. For an hour after the
-   * press, a sign-in of the user in that browser must set up a factor before a session begins, with or without
-   * `mfa.required`, and even with an unconfirmed address. A new link, a new password and any change of the factors end
-   * the link.
+   * press, a sign-in of the user in that browser must set up a factor before a session begins. `mfa.required` and a
+   * confirmed address do not matter. A new link, a new password and any change of the factors end the link.
    * @throws OAuthError `invalid_grant` if there is no such user; `invalid_request` for a disabled user or one with a
    * second factor; `not_found` if `mfa.methods` has nothing to set up; `temporarily_unavailable`. TypeError without
    * `factors`, or with `pages: false`
@@ -156,10 +155,10 @@ export interface Authority {
   startEnrolment(userId: string): Promise<EnrolmentLink>
   /**
    * Imports an authenticator app that a user has set up with another system. `secret` is its key in base32 or as 10 to
-   * 128 bytes. The app must be of the usual kind (`algorithm` `SHA1`, six `digits`, a `period` of 30 seconds), because
-   * codes of another kind would always be wrong. The first code here may be one that the other system accepted already.
-   * Makes no recovery codes and sends no message. If the app turns two-step sign-in on, all sessions of the user end.
-   * Returns `already_added` if the user has an app with this key, so that an import can be repeated, even in parallel.
+   * 128 bytes. The app must have the usual `algorithm` (`SHA1`), six `digits` and a `period` of 30 seconds. Codes of
+   * any other app would be wrong. The first code here may be one that the other system accepted already. Makes no
+   * recovery codes and sends no message. If the app turns two-step sign-in on, all sessions of the user end. Returns
+   * `already_added` if the user has an app with this key, so that an import can be repeated, even in parallel.
    * @throws OAuthError `invalid_grant` if there is no such user; `invalid_request` for an invalid key, a `name` that is
    * no string, or an app of another kind; `factor_limit` after three apps; `temporarily_unavailable`. TypeError without
    * `factors`

@@ -69,8 +69,8 @@ export interface TokenGuards {
 }
 
 /**
- * Makes a function that logs a warning if no token can have a scope that `requireScope` requires. It warns once for
- * each scope.
+ * Makes a function that logs a warning if no token can have a scope that `requireScope` requires. The function warns
+ * once for each scope.
  */
 export function unknownScopeWarning(
   log: FastifyBaseLogger,

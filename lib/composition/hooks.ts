@@ -9,8 +9,8 @@ import { HOOK_ANSWERS, hostHook } from '../boundary/host-hooks.ts'
 import { ACCESS_TOKEN_CLAIMS } from '../protocol/access-token.ts'
 
 /**
- * Wraps the host's hooks `claims`, `pages.render` and those of `password` and `rateLimit`, so that every answer is
- * checked. All but the `password` hooks also get a time limit.
+ * Wraps the host's functions `claims` and `pages.render`, and the functions of `password` and `rateLimit`, so that
+ * every answer is checked. All but the functions of `password` also get a time limit.
  */
 export function withCheckedHooks(settings: Settings, log: Pick<FastifyBaseLogger, 'warn'>): Settings {
   const { claims, password, pages, rateLimit } = settings

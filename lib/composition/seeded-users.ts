@@ -30,7 +30,7 @@ const hashOf = promisify(
   ) => void
 )
 /**
- * The parameters of the scrypt hashes. This package verifies scrypt hashes itself, so they work with every
+ * The parameters of the scrypt hashes. This package verifies scrypt hashes itself, so scrypt hashes work with every
  * `password.hasher`. The first sign-in replaces the hash.
  */
 const COST = { ln: 14, r: 8, p: 1 }

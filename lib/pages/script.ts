@@ -1,8 +1,8 @@
 /**
- * The script of all pages, as served. Every page works without it. It shows a password, copies and prints, submits a
- * code that is complete, shows times in the reader's time zone, prevents double submits, and submits the `form_post`
- * answer. It also disables buttons that allow or remove something until a person can have seen them. It uses no spread
- * syntax, because the browser of the OpenID Foundation's conformance suite does not support that and would stay on the
+ * The script of all pages, as served. Every page works without it. It shows a password, copies and prints, and shows
+ * times in the reader's time zone. It submits a complete code and the `form_post` answer, and prevents double submits.
+ * It also disables buttons that allow or remove something until a person can have seen them. It uses no spread syntax,
+ * because the browser of the OpenID Foundation's conformance suite does not support spread syntax and would stay on the
  * `form_post` page.
  */
 export const PAGE_SCRIPT = `'use strict'

@@ -48,7 +48,7 @@ export function carry(
 
 /**
  * The providers above the form, if the option `pages.order` puts them first. All other ways to sign in stay below the
- * form, because their buttons belong to it and browsers press the first button of a form on Enter.
+ * form. Their buttons belong to the form, and on Enter browsers press the first button of a form.
  */
 export function providersFirst(model: CommonModel, connections: readonly ConnectButton[]): Html | null {
   return model.order === 'providers-first' && connections.length > 0

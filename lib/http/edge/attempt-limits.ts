@@ -40,8 +40,8 @@ export interface AttemptCheck {
    */
   apart?: { name: string; together: number; ofAddress: number }
   /**
-   * The id of the browser, if the recipient has had a session in it. Requests from such a browser have a counter of
-   * their own.
+   * The id of the browser, if the recipient has had a session in this browser. Requests from such a browser have a
+   * counter of their own.
    */
   device?: string | null
 }
@@ -61,8 +61,8 @@ export async function countersOf(
 ): Promise<AttemptLimit[]> {
   const limits: AttemptLimit[] = []
   const rule = options.rules[check.rule]
-  // A limit per user ignores the bypass list. Any other request is matched with the list by its IP address, even if it
-  // would count under an API key or the host's own key.
+  // A limit per user ignores the bypass list. Any other limit looks for the IP address in the list, even if the request
+  // has an API key or a key of the host.
   if (rule !== false && check.userId !== undefined)
     limits.push(limitOf(check.rule, rule, { key: userKey(check.userId), max: rule.max }))
   else if (rule !== false && apart === undefined && !bypass.has(request.ip)) {
@@ -99,7 +99,7 @@ export function limitOf(name: RuleName, rule: Rule, { key, max }: { key: string;
 }
 
 /**
- * Returns the counter key that replaces the address. It comes from a verified API key, or else from the host's
+ * Returns the counter key that replaces the address. The key comes from a verified API key, or else from the host's
  * `rateLimit.key`. `null`: the address counts.
  */
 async function callerKey(

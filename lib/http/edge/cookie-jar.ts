@@ -45,8 +45,8 @@ export interface CookieJar {
 }
 
 /**
- * Cookies of unfinished tasks of the person at the browser. They are cleared at each sign-out, and when another user
- * signs in, so that no user continues another user's task.
+ * Cookies of unfinished tasks of the person at the browser. These cookies are cleared at each sign-out, and when
+ * another user signs in, so that no user continues another user's task.
  */
 export const UNDER_WAY = [...kindsBegun('by_anyone'), ...kindsBegun('of_user')]
 

@@ -127,7 +127,7 @@ function allowedOrigins(allows: AllowsOrigin): CorsPolicy {
 }
 
 /**
- * Adds an OPTIONS route to each path, and sets an `onSend` hook on each route, because route hooks run after all
+ * Adds an OPTIONS route to each path that has none. Sets an `onSend` hook on each route: route hooks run after all
  * instance hooks, even those that the host registers later. `cors: false` in the config keeps @fastify/cors away.
  * `apply` removes CORS headers of the host, except on the raw response and in the host's own OPTIONS route of the path.
  */
@@ -260,7 +260,7 @@ function remembering(clients: Clients, asking: ClientLookup): Clients {
 }
 
 /**
- * The id of the client that the request names. It needs no proof, because the page must still have an origin of that
+ * The id of the client that the request names. The id needs no proof, because the page must also have an origin of that
  * client.
  */
 export function claimedClientId({ body, headers }: FastifyRequest): string | undefined {

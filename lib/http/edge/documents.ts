@@ -55,9 +55,9 @@ const TAGS = {
 const ids = new WeakMap<object, Map<string, string>>()
 
 /**
- * Adds a `swaggerTransform` to every route that is registered in `child` afterwards. It gives the route a stable
- * operation id, its security and its answers in the document that @fastify/swagger makes for the host. The host's own
- * `transform` is not called for these routes, because most transforms know only one kind of schema.
+ * Adds a `swaggerTransform` to every route that is registered in `child` afterwards. The transform gives the route a
+ * stable operation id, its security and its answers in the document that @fastify/swagger makes for the host. The
+ * host's own `transform` is not called for these routes, because most transforms know only one kind of schema.
  */
 export function useDocuments(child: FastifyInstance, deps: DocumentsDeps): void {
   child.addHook('onRoute', (route) => {
@@ -201,9 +201,9 @@ function failures(errors: OperationErrors, isPage: boolean): Record<string, obje
 }
 
 /**
- * Makes an operation id from the method and the default path, such as `postAuthPasswordResetConfirm`, so that a
- * generated client survives a change of `prefix` or `paths`. If another route has the id, as with a second registration
- * of the plugin, or if there is no default path, the id comes from the real path.
+ * Makes an operation id from the method and the default path, such as `postAuthPasswordResetConfirm`. So a generated
+ * client survives a change of `prefix` or `paths`. Uses the real path if there is no default path, or if another route
+ * has the id, as with a second registration of the plugin.
  */
 function operationId(server: object, method: string, url: string, usualUrl: string | null): string {
   const known = ids.get(server) ?? new Map<string, string>()

@@ -41,7 +41,7 @@ export type Check<Found> = (
 type Answer = (error: OAuthError, request: FastifyRequest, reply: FastifyReply) => boolean
 
 /**
- * Makes the hook of a check. All hooks of the plugin are made here, so that each hook can be called with or without a
+ * Makes the hook of a check. All hooks for the host are made here. So each hook can be called with or without a
  * callback, and sends no answer without a callback.
  * @param to the name of the request's decorator that gets what the check found
  * @param answer sends a redirect or a page to a refused browser; used only with a callback

@@ -104,7 +104,7 @@ export async function attemptDevice(
 } | null> {
   if (account === undefined) return null
   const device = verifyDevice(deps.deviceKey, deps.deviceCookie.read(request), account)
-  // If the user store fails, the attempt counts as a stranger's. The sign-in reads the same store and then fails too.
+  // If the user store fails, continues without a user. The sign-in reads the same store and then fails too.
   const user = device === null ? null : await userOf(account).catch(() => null)
   const isKnown = device?.isCurrent(passwordOf(user)) === true
   return {
@@ -135,8 +135,8 @@ interface FactorBrowsers {
   add(request: FastifyRequest, reply: FastifyReply, check: SecondFactorCheck): void
 }
 
-// The NUL keeps this name apart from usernames. A browser in which only the password was given is not known here,
-// because anyone who knows the password could otherwise get any number of limits.
+// The NUL keeps this name apart from usernames. The password alone does not make a browser known here. Otherwise anyone
+// who knows the password could get any number of limits.
 const factorAccountOf = ({ userId }: SecondFactorCheck): string => `\0second-factor ${userId}`
 
 export function factorBrowsers(deps: DeviceDeps): FactorBrowsers {

@@ -28,9 +28,9 @@ const CHANGE_NOTHING: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 /**
  * Guards every route that is registered in `child` afterwards and has a method other than GET, HEAD and OPTIONS. Skips
  * routes with `fromAnyPage`, and those for our own pages, which `ownPageHook` guards. Refuses a request before its
- * handler runs if the browser says that a page of another origin sent it, and no client has registered that origin. A
- * website can make its visitors' browsers send requests, and those must cost the visitors no attempt, no token and no
- * session.
+ * handler runs if the browser says that a page of another origin sent it. Exception: a client has registered that
+ * origin. A website can make its visitors' browsers send requests, and those must cost the visitors no attempt, no
+ * token and no session.
  *
  * Programs other than browsers pass, because they usually send neither `Sec-Fetch-Site` nor `Origin`.
  */

@@ -106,8 +106,8 @@ export function challenged<Found>(inner: Check<Found>, how: Challenging): Check<
 
 /**
  * Adds a challenge of each accepted scheme to a refusal: Bearer, then DPoP if it is on. The error is in the challenge
- * of the scheme that the request used, and an error about a proof is in that of DPoP. Returns a refusal unchanged if it
- * has no Bearer challenge and is not about a proof.
+ * of the scheme that the request used, and an error about a proof is in the challenge of DPoP. Returns a refusal
+ * unchanged if it has no Bearer challenge and is not about a proof.
  * @see RFC 9449 §7.1, RFC 9728 §5.1
  */
 export function withChallenge(

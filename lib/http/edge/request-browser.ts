@@ -15,8 +15,8 @@ export interface RequestBrowser {
   /** True if the request has a session cookie, valid or not. */
   hasCookie(request: FastifyRequest): boolean
   /**
-   * The session cookie that the reply to this request sets, else the one of the request, even if the reply removes it.
-   * `undefined`: none, or more than one in the request.
+   * The session cookie that the reply to this request sets, else the session cookie of the request, even if the reply
+   * removes it. `undefined`: none, or more than one in the request.
    */
   cookieOf(request: FastifyRequest): string | undefined
   /** The browser of the request. Does not count as a use of the session. */
@@ -84,7 +84,7 @@ export function requestBrowser({
   const cookieOf = (request: FastifyRequest): string | undefined => given.get(request) ?? cookie.read(request)
   const setCookie = (reply: FastifyReply, value: string): void => {
     const former = cookieOf(reply.request)
-    // The session's cookie and that of a pending link both begin with the partition of their user.
+    // The cookies of a session and of a pending link both begin with the partition of their user.
     const user = partitionIn(value)
     if (former === undefined || partitionIn(former) !== user)
       jar.forget(reply, former === undefined ? OF_A_USER : UNDER_WAY, user)

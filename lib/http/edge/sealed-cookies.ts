@@ -46,8 +46,8 @@ export interface SealedCookies {
 export const journeyOf = (query: string): string => (query === '' ? '' : digest(query).slice(0, 22))
 
 /**
- * Keeps the query of a journey in a cookie of its own, named by its digest. The other cookies refer to it by that name,
- * so that a long authorization request takes its room once, even for several sign-ins at the same time.
+ * Keeps the query of a journey in a cookie of its own, named by its digest. The other cookies refer to the query by
+ * that name. So a long authorization request takes its room once, even for several sign-ins at the same time.
  */
 export function sealedCookies(owner: CookieOwner, sealers: Readonly<Record<SealedName, Sealer>>): SealedCookies {
   const jar = cookieJar(owner)

@@ -34,7 +34,7 @@ export interface PageAssets {
   passkeys: Asset | null
 }
 
-/** `prefix`: the mounted prefix, which begins with that of the host's instance. */
+/** `prefix`: the mounted prefix, which begins with the prefix of the host's instance. */
 export function pageAssets({
   prefix,
   design,
@@ -70,8 +70,8 @@ export function pageAssets({
 }
 
 /**
- * Serves the assets. `prefix`: without that of the host's instance. Browsers may cache the current version for a year,
- * and must revalidate any other.
+ * Serves the assets. `prefix`: the option `prefix`, without the prefix of the host's instance. Browsers may cache the
+ * current version for a year, and must revalidate any other.
  */
 export function pageAssetRoutes(
   child: FastifyInstance,

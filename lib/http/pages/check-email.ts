@@ -17,8 +17,8 @@ interface Awaited extends Pick<Waits, 'name' | 'id' | 'proof'> {
 
 /**
  * `GET` and `POST /auth/check-email`: the page of a browser that waits for a message. The page can be reloaded, shows
- * the same text for all usernames, and can send the message again. It takes the code of the message, except for a
- * password reset, and if the state store can redeem codes.
+ * the same text for all usernames, and can send the message again. The page also takes the code of the message, if the
+ * state store can redeem codes and the message is not for a password reset.
  */
 export function checkEmailPage(child: FastifyInstance, deps: PageDeps): void {
   const {
@@ -29,8 +29,8 @@ export function checkEmailPage(child: FastifyInstance, deps: PageDeps): void {
   const LIMITS = {
     signup: { rule: 'register' },
     forgot: { rule: 'passwordReset' },
-    // No rule before the work, because the password was right, and one address gets at most one message in five
-    // minutes.
+    // No limit before the work, because the password was right. The work itself bounds the messages to one address, as
+    // the rule `passwordReset` allows.
     unconfirmed: 'failures'
   } as const satisfies Record<Awaited['kind'], Submission<never>['limit']>
   const hasCode = ({ kind }: Awaited): boolean => accounts.codes !== null && kind !== 'forgot'

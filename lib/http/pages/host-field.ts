@@ -90,7 +90,8 @@ function inputLimits(schema: TSchema, type: InputType): Record<string, string | 
   const { minLength, maxLength, pattern, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf }: Rules =
     only
   const whole = only.type === 'integer'
-  // Uses `multipleOf` as the step only without a minimum, because a browser counts steps from the minimum.
+  // Uses `multipleOf` as the step only without a minimum, because a browser counts steps from the minimum if there is
+  // one.
   const counts = multipleOf !== undefined && minimum === undefined && exclusiveMinimum === undefined
   return Object.fromEntries(
     Object.entries(
@@ -106,8 +107,8 @@ function inputLimits(schema: TSchema, type: InputType): Record<string, string | 
 }
 
 /**
- * Wraps a pattern so that it may match a part of the text, as in JSON Schema, because browsers compare a pattern with
- * the whole text. Browsers ignore a pattern that they can't parse.
+ * Wraps a pattern so that it may match a part of the text, as in JSON Schema. A browser compares the pattern with the
+ * whole text. Browsers ignore a pattern that they can't parse.
  */
 const patternOf = (pattern: unknown): string | undefined =>
   typeof pattern === 'string' ? `(?:.*(?:${pattern}).*)` : undefined

@@ -119,10 +119,10 @@ export function linkBrowser(purpose: LinkPurpose, { journeys, waiting }: PageDep
 }
 
 /**
- * Continues after the button behind a link, or after the code of a message. If the browser has proved the password,
- * signs in `by`, the user who asked for the message in this browser, and leads to the target of the journey. Redirects
- * to the page with the result if there is no such proof, if the client asks for a more recent sign-in, or if the
- * sign-in fails. That page can be reloaded.
+ * Continues after the button behind a link, or after the code of a message. `by`: the user who asked for the message in
+ * this browser. If the browser has proved the password, signs this user in and leads to the target of the journey.
+ * Otherwise redirects to the page with the result, which can be reloaded: without such a proof, if the client asks for
+ * a more recent sign-in, or if the sign-in fails.
  */
 export async function afterMessage(
   by: { userId: string; proof: FoundWaits['proof'] } | null,

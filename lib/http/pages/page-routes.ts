@@ -131,10 +131,7 @@ export function required<Name extends string>(form: Form, names: readonly Name[]
   return form as Record<Name, string>
 }
 
-/**
- * The parameters of the page's own address. They are not read by the host's query string parser, which may be of any
- * kind.
- */
+/** The parameters of the page's own address. Does not use the host's query string parser, which may be of any kind. */
 export function queryParams(request: FastifyRequest): SentParams {
   return parseForm(queryOf(request))
 }
@@ -162,10 +159,10 @@ export const tokenIn = (request: FastifyRequest): string =>
 const FORWARDED = ['x-forwarded-for', 'x-forwarded-host', 'forwarded', 'via']
 
 /**
- * For a loopback issuer: redirects a browser that opened a page under another name of this machine
- * (`http://127.0.0.1:3000`, which Fastify prints) to the issuer's origin, because cookies, forms and the page's policy
- * belong to that origin. The port must be the issuer's. A request that came through a proxy stays, because its `Host`
- * may not be what the browser asked for.
+ * For a loopback issuer: redirects a browser to the issuer's origin if it opened a page under another name of this
+ * machine, such as the `http://127.0.0.1:3000` that Fastify prints. Cookies, forms and the page's policy belong to the
+ * issuer's origin. The port must be the issuer's. A request that came through a proxy stays, because its `Host` may not
+ * be what the browser asked for.
  */
 export function leadToIssuer(child: FastifyInstance, issuer: string): void {
   const { origin, protocol, hostname, host, port } = new URL(issuer)

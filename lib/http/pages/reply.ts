@@ -73,7 +73,7 @@ export interface PageReplyOptions {
   /** `email` if pages call the username an email address. */
   usernames: Usernames
   issuer: string
-  /** The mounted prefix, which begins with that of the host's instance. */
+  /** The mounted prefix, which begins with the prefix of the host's instance. */
   prefix: string
   /** True if pages ask for passkeys. */
   passkeys: boolean
@@ -91,7 +91,10 @@ export interface PageReplyOptions {
 /** Loads the built-in pages when the first page is sent, because many processes only answer apps. */
 const ownRenderers = () => import('../../pages/render.ts')
 
-/** Replies with a page, and replies that the host answers. They do not get the security headers of JSON endpoints. */
+/**
+ * Replies with a page, and replies that the host answers. These replies do not get the security headers of JSON
+ * endpoints.
+ */
 const pageReplies = new WeakSet<FastifyReply>()
 
 /** Answers as the host answers a path that it does not know. */

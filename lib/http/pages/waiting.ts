@@ -88,9 +88,9 @@ const withLanguage = (query: string, locales: string | undefined): string =>
     : `${query === '' ? '?' : `${query}&`}${new URLSearchParams({ ui_locales: locales }).toString()}`
 
 /**
- * Keeps a sealed cookie for each journey, at most three. It contains the message that the browser waits for, or a typed
- * name. The cookie alone proves nothing, and only prefills a username. Together with a link or a code that is bound to
- * its `id`, the cookie may sign the browser in.
+ * Keeps a sealed cookie for each journey, at most three. The cookie tells which message the browser waits for, or
+ * carries a typed name. The cookie alone proves nothing, and only prefills a username. Together with a link or a code
+ * that is bound to its `id`, the cookie may sign the browser in.
  */
 export interface Waiting {
   /** The cookie of this journey; `null`: the browser waits for nothing. */
@@ -99,7 +99,7 @@ export interface Waiting {
   find(request: FastifyRequest, fits: (waits: Waits) => boolean): FoundWaits | null
   /** The name that was typed on this journey in the last half hour; `''`: none. */
   nameOn(request: FastifyRequest, journey: OnJourney): string
-  /** The id for a message that this browser asks for. It stays the same as long as the name is the same. */
+  /** The id for a message that this browser asks for. The id stays the same as long as the name is the same. */
   idFor(request: FastifyRequest, journey: OnJourney, name: string): string
   /**
    * Replaces the cookie of the journey. Keeps the id and the proof of a waiting request with the same name, and never
