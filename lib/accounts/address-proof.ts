@@ -7,8 +7,8 @@ import { addressOf } from './outbox.ts'
  * A used link or code of a message proves an address, and so does a connection that is authoritative for the mailbox.
  * Any other "verified" flag is only the claim of a provider. Before the proof, the account may belong to a person who
  * entered another person's address. So each link, passkey and authenticator app that is added before the proof is
- * provisional. `endProvisional` ends them when the owner of the mailbox takes the account, for example by a password
- * reset. The mere confirmation of an address ends none.
+ * provisional, unless the host invited the user. `endProvisional` ends them when the owner of the mailbox takes the
+ * account, for example by a password reset. The mere confirmation of an address ends none.
  */
 
 const provedAtOf = ({ emailProvedAt }: User): number | null =>

@@ -13,8 +13,8 @@ interface SessionDeps {
 
 /**
  * Begins the browser session of a user who has given a first factor, or lets a feature ask for a further step. Every
- * sign-in in a browser goes through here, so that no kind of sign-in can skip that step. Until the last step, an
- * existing session of the browser goes on. `null`: the first factor no longer holds.
+ * sign-in on a hosted page starts here, so that none can skip that step. A sign-in by the host's own code does not.
+ * Until the last step, an existing session of the browser goes on. `null`: the first factor no longer holds.
  */
 export async function beginSession(
   first: SignIn,
@@ -78,9 +78,9 @@ const SPACING_MS = 60 * 60 * 1000
 const subjectOf = (userId: string): string[] => ['new_sign_in', userId]
 
 /**
- * Reports a new session in a browser that never had a session of this account with the present password: emits an
- * event, and sends the user at most one message an hour. Sends the message in the background, so that it neither delays
- * nor fails the sign-in.
+ * Reports a new session in a browser that is not known to have had a session of this account with the present password:
+ * emits an event, and sends the user at most one message an hour. Sends the message in the background, so that it
+ * neither delays nor fails the sign-in.
  */
 function tellOfNewSignIn(
   { user, session }: { user: User; session: BrowserSession },

@@ -17,9 +17,9 @@ import { slotOf } from './slots.ts'
 /** The cause of a new password, and the sign-in that stays. */
 export interface NewPassword {
   /**
-   * `change`: a signed-in user, or the host. `reset`, `invitation`: the holder of a link. `disowned`, `email_sign_in`,
-   * `identity_linked`: the account may have been made by a person who does not own its address, and no password opens
-   * it any more.
+   * `change`: a signed-in user, or the host. `reset`, `invitation`: the holder of a link. The others: the account may
+   * have been made by a person who does not own its address. The owner of the address has disowned the account
+   * (`disowned`), signed in by an emailed code (`email_sign_in`), or linked an identity (`identity_linked`).
    */
   by: 'change' | 'reset' | 'invitation' | 'disowned' | 'email_sign_in' | 'identity_linked'
   /** The sign-in that stays. */

@@ -72,7 +72,8 @@ export interface Passkeys {
   /** The Relying Party ID of the passkeys of this server. Pages also name it in the signals to the browser. */
   rpId: string
   /**
-   * True if a page may propose to create a passkey after a sign-in by password. Always false if users can create none.
+   * True if a page may propose to create a passkey after a sign-in by password, or a sign-up without one. Always false
+   * if users can create none.
    */
   prompt: boolean
 

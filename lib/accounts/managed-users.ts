@@ -116,8 +116,8 @@ export interface ManagedUsers<Act extends UserAct = UserAct> {
    */
   requireReset(id: string, act?: Act): Promise<void>
   /**
-   * Sends a link with which the user chooses a password, or signs in through a connection with the same address. It
-   * works once, for 7 days, and replaces an earlier invitation. It also confirms the address.
+   * Sends a link with which the user chooses a password, or signs in through a connection with the same address. The
+   * link works once, for 7 days, confirms the address, and replaces an earlier invitation.
    * @throws OAuthError `conflict` for a user who is disabled, has a password or has no address; `invalid_request`
    * without `sendMessage` or hosted pages
    */

@@ -8,7 +8,7 @@ import { OAuthError } from '../errors.ts'
 import { isTraced, traced } from '../ports/tracing.ts'
 
 export interface PasswordHashingOptions extends Argon2Parameters {
-  /** Maximum number of hashes that run at once. Each argon2 hash takes `memoryCost` KiB. */
+  /** Maximum number of hashes that run at once. A hash with the current parameters takes `memoryCost` KiB. */
   concurrency: number
   /** Maximum number of hashes that wait for their turn. 0: none may wait. */
   maxQueue: number

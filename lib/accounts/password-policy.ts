@@ -69,8 +69,8 @@ function asCompared(text: string): string {
 }
 
 /**
- * Returns the texts and their parts between other characters than letters, marks and digits. Leaves out words below 4
- * characters: `ada.lovelace@x` gives itself and `lovelace`.
+ * Returns the texts, and the parts into which all characters but letters, marks and digits split them. Leaves out words
+ * below 4 characters: `ada.lovelace@x` gives itself and `lovelace`.
  */
 function wordsOf(texts: readonly string[]): string[] {
   const words = new Set<string>()

@@ -25,7 +25,7 @@ interface Registration {
 
 /**
  * Creates an account. If new users must verify their email (`verifyEmail`), returns `user: null` for a free and for a
- * taken name, after the same time: only the mail differs. Otherwise returns the new user. `proof` is a digest of the
+ * taken name, in about the same time: only the mail differs. Otherwise returns the new user. `proof` is a digest of the
  * password's hash, even if no account was created.
  * @throws OAuthError `invalid_request` naming the field; `invalid_password` with the reason; `username_taken` (only if
  * no email has to be verified); `temporarily_unavailable`

@@ -22,7 +22,7 @@ interface Removal extends MessageCause {
  * Removes the account for good: ends the sign-ins, consents and open links, then removes the user from the store.
  * A signed-in caller must have passed `requireProof`. The sign-in that asks ends last, so that the same request can be
  * repeated after a failure (503). After the removal, ends everything once more, for sign-ins that began meanwhile. A
- * failure of this last step does not fail the removal: without its user, no sign-in is accepted.
+ * failure of this last step does not fail the removal, because no sign-in of a removed user is accepted.
  * In the background, revokes the permissions at providers that the removed links have stored. Parallel calls in this
  * process share one removal.
  * @throws OAuthError `temporarily_unavailable`; `server_error` if the user store has no `remove`

@@ -77,8 +77,8 @@ async function sendLink(
   const { token, digest, shown } = await newConfirmation(confirmingOf(asked), deps)
   const expiresAt = deps.clock.now() + LIFETIME_MS
   await deps.oneTimeTokens.put({ purpose: 'email_change', digest, userId: user.id, expiresAt })
-  // An event that ends the open links first ends the sign-ins, or changes a value to which the link is bound. So a link
-  // that was stored too late is found by its ended sign-in, or does not work.
+  // An event that ends the open links first ends the sign-ins, or changes a value to which the link is bound. If such
+  // an event came before this link was stored, the sign-in that asked is over, or the link does not work.
   if (!(await deps.sessions.isAlive(user.id, sid))) {
     await deps.oneTimeTokens.discard('email_change', user.id)
     return

@@ -71,7 +71,8 @@ export async function sendFirstPasswordLink(user: User, cause: MessageCause, dep
 
 /**
  * Sends a message to the owner of a username that another person tried to register, or to use as their new address.
- * The message contains a reset link, which gives the account to the reader of the mailbox.
+ * The message contains a reset link, which gives the account to the reader of the mailbox. Sends none to a disabled
+ * user, or if a connection manages the account.
  */
 export function sendAlreadyRegistered(username: string, cause: MessageCause, deps: AccountsDeps): void {
   resetInBackground(username, deps, async () => {

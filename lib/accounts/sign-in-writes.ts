@@ -64,7 +64,7 @@ async function takeOver(
     }
     await endPasswordForGood(user, cause, deps)
     const stored = await storeLink({ user, link, contested: 'by_owner', before: endRest, ...cause }, deps)
-    // Ends these once more, because a request of a former session may have added one until the session ended.
+    // Ends passkeys and links once more, because a request of a former session may have added one until it ended.
     if (stored === 'linked' || stored === 'already_linked') await endRest()
     return stored
   })

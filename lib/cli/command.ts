@@ -76,7 +76,7 @@ export interface PlainCommand extends Command {
   print(): string
 }
 
-/** A command that reads the host's options and starts nothing. */
+/** A command that works on the host's options, without starting the service on the host's stores. */
 export interface ConfigCommand extends Command {
   check(config: Config, given: Given): Promise<unknown>
 }

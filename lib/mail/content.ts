@@ -124,7 +124,7 @@ function adviceOf(message: Message, about: MailSubject, texts: MailTexts): strin
   if ('by' in message && message.by === 'host') return texts.notAsked
   if (isUndoable(message)) return texts.undo
   if (about === 'identity_linked_takeover') return texts[about].otherwise ?? texts.secureWithoutPassword
-  // The own advice of `identity_linked` includes a new password, so it needs a password and a way to reset it.
+  // The advice of `identity_linked` is to choose a new password, so it needs a password and a way to reset it.
   if (about === 'identity_linked' ? !hasPassword || !canReset : !hasPassword && otherwise === undefined)
     return texts.secureWithoutPassword
   if (!canReset && (otherwise === undefined || about === 'email_change_requested'))

@@ -53,8 +53,8 @@ export interface GrantDeps extends Required<TokenSlots>, Targets {
   /** Remembers used assertions, so that each works once. `undefined`: the state store can't. */
   assertions: AssertionStore | undefined
   /**
-   * Returns the public keys of a client that authenticates with `private_key_jwt`. Fetches the key set again if no key
-   * has this `kid`.
+   * Returns the public keys of a client that authenticates with `private_key_jwt`. If no fetched key has this `kid`,
+   * fetches the key set at the `jwksUri` again, at most once a minute.
    */
   clientKeys(client: Client, kid: string | undefined): Promise<readonly unknown[]>
   tokens: TokenStore
@@ -140,7 +140,10 @@ export interface GrantDeclaration<Name extends string = string> {
     /** The reason why clients with `firstParty: false` may not have it. */
     firstParty?: string
   }
-  /** How users sign in with this grant: with a password only, or in any way. Absent: it signs no user in. */
+  /**
+   * How users sign in with this grant: with a password only, or in any way. Absent: it signs no user in, or no client
+   * registers for its `type`.
+   */
   signsIn?: 'password' | 'any'
   /** Its parameters, besides `scope` and those of client authentication. */
   params: Readonly<Record<Name, GrantParam>>
