@@ -9,8 +9,8 @@ export class AuthClientError extends Error {
   /** A text for developers, such as the server's `error_description` or the text of a network error. */
   declare readonly error_description: string
   /**
-   * True if the same may succeed in a moment. After a failed `handleRedirectCallback` that means a new sign-in, because
-   * a response is used only once.
+   * True if another attempt may succeed in a moment. For `handleRedirectCallback`, another attempt is a new sign-in,
+   * because each response is used only once.
    */
   declare readonly retryable: boolean
   /** The `appState` of a sign-in that failed in `handleRedirectCallback`. */

@@ -154,11 +154,11 @@ export interface AuthClient<
    */
   getAccessToken(options?: { force?: boolean }): Promise<Token>
   /**
-   * Signs out. In `token` mode the request that revokes the refresh token is sent and not waited for, and the browser
-   * is sent to the provider's sign-out, unless `returnTo` is `false`. In `cookie` mode the client ends the session by a
-   * request and waits for the response. Every tab is notified. During the sign-out, `loginWithRedirect` waits in all
-   * tabs, at most 15 s. For half a minute after the sign-out, `loginWithRedirect` sends `prompt=login` (or
-   * `prompt=create` for a sign-up), so that the user must sign in again.
+   * Signs out. In `token` mode the client sends the request that revokes the refresh token without waiting for the
+   * response. Then the browser goes to the provider's sign-out, unless `returnTo` is `false`. In `cookie` mode the
+   * client ends the session by a request and waits for the response. Every tab is notified. During the sign-out,
+   * `loginWithRedirect` waits in all tabs, at most 15 s. For half a minute after the sign-out, `loginWithRedirect`
+   * sends `prompt=login` (or `prompt=create` for a sign-up), so that the user must sign in again.
    */
   logout(options?: LogoutOptions): Promise<void>
   /**

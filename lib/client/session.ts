@@ -151,7 +151,7 @@ export function createKeeper(key: string, kind: AuthClientOptions['storage'] = '
     },
     on(name, listener) {
       const heard = (listeners[name] ??= new Set()).add(listener)
-      // Tells the listener about a stored user. The first read also starts to listen to other tabs.
+      // Calls a listener of `authenticated` with a stored user. The first read also starts to listen to other tabs.
       void keeper
         .read()
         .then((session) => session && name === 'authenticated' && heard.has(listener) && listener(session.user))

@@ -16,7 +16,7 @@ export interface GoogleOptions extends ConnectionOptions {
 
 /**
  * Sign-in with Google. Google is authoritative for an email address that ends in `@gmail.com`, and for the address of
- * a Workspace account. Any other address may belong to another person since Google verified it.
+ * a Workspace account. Any other address may have got another owner since Google verified it.
  *
  * @see docs/guides/connections/google.md
  * @example
@@ -65,7 +65,7 @@ export function google(given: GoogleOptions): ConnectionOption {
         ...(loginHint === undefined ? {} : { login_hint: loginHint }),
         ...(prompt === undefined ? {} : { prompt: 'select_account' })
       }),
-      // The `iss` of Google's ID tokens may have no `https://`.
+      // The `iss` of Google's ID tokens may lack the `https://`.
       acceptsIssuer: (iss) => iss === ISSUER || iss === 'accounts.google.com',
       assertion(claims) {
         const organisation = text(claims['hd'])

@@ -85,8 +85,8 @@ function common(issuer: string): Pick<OpenidProvider, Asked> {
 }
 
 /**
- * Makes a connection. The `id` and `name` in `options` replace the defaults of the second argument. The brand keeps the
- * default id.
+ * Makes a connection. The `id` and `name` in `options` replace the defaults of the second argument. If there is a
+ * `mark`, the `brand` is the default id.
  */
 export function connection(
   options: ConnectionOptions & Pick<ConnectionOption, 'privateKey' | 'keyId' | 'teamId'>,

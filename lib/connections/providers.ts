@@ -1,4 +1,4 @@
-/** The providers with a name. */
+/** The providers that have a function of their own, such as `google`. */
 export * from './apple.ts'
 export * from './discord.ts'
 export * from './facebook.ts'

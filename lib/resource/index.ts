@@ -1,6 +1,6 @@
 /**
- * `fastify-authority/resource`: guards for an API that runs in another process than its issuer. The issuer is a
- * fastify-authority, or any other that issues access tokens as JWTs.
+ * `fastify-authority/resource`: guards for an API that runs in another process than its issuer. The issuer is this
+ * plugin, or any other authorization server with JWT access tokens (RFC 9068).
  *
  * @example
  * import resourceServer from 'fastify-authority/resource'

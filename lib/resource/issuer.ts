@@ -34,7 +34,7 @@ interface IssuerDeps {
 
 export interface Issuer {
   /**
-   * The keys of this id for this algorithm; without an id, all keys for the algorithm. Empty if the issuer has no such
+   * The keys with this id and algorithm. Without an id, all keys for the algorithm. Empty if the issuer has no such
    * key.
    * @throws UpstreamError `outage` before the first keys are known
    */

@@ -4,7 +4,10 @@ import { badOption, invalid, noSuchOption } from './option-error.ts'
 
 /** The sign-in that a route requires: `maxAge`, `acr` or both. With both, both must hold. */
 export interface AuthRequirements {
-  /** Highest age in seconds, from 1 to 31536000. Counted from the oldest proof that `acr` rests on, without leeway. */
+  /**
+   * The maximum age of the sign-in in seconds, from 1 to 31536000. It counts from the oldest authentication that the
+   * `acr` is based on, without leeway.
+   */
   maxAge?: number | undefined
   /** The weakest accepted level, of `acr_values_supported`. Stronger levels are accepted too. */
   acr?: string | undefined
@@ -16,7 +19,7 @@ export const ANY_SIGN_IN: StepUp = { maxAge: null, acr: null }
 const A_YEAR = 31_536_000
 
 /**
- * Checks a requirement when the host sets up its routes, so that a mistake stops the start instead of a user.
+ * Checks a requirement when the host sets up its routes, so that a mistake stops the start and not a user's request.
  * @param name the function that the host called, for the message
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`
  */

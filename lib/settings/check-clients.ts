@@ -150,8 +150,8 @@ function checkClient(
 }
 
 /**
- * Checks that the client has the secret or keys of its authentication method, and each key. A client with both names
- * its method. A client with `none` has neither. @see RFC 7523 §3, RFC 7517 §4
+ * Checks that the client has the secret or keys of its authentication method, and each key. A client with both must
+ * name its method. A client with `none` must have neither. @see RFC 7523 §3, RFC 7517 §4
  */
 function checkProof(client: Client, refusal: Refusal): void {
   const { tokenEndpointAuthMethod: method, clientSecret, jwks, jwksUri } = client
@@ -195,7 +195,7 @@ function checkGrants(client: Client, grants: readonly GrantDeclaration[], refusa
 
 const SCHEMA = section<Client>(CLIENT_FIELDS, { takes: 'a client' })
 const SOURCE = 'clients.findById'
-/** At most 8 MB of texts. */
+/** The cached texts take at most 8 MB. */
 const MOST_KNOWN = 1000
 const LONGEST_KNOWN = 4096
 

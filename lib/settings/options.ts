@@ -168,7 +168,7 @@ const PLAIN_OPTIONS = {
    * reset, email verification, invitations and sign-in codes need it.
    */
   sendMessage: fn<SendMessage>(),
-  /** `false` turns all limits off. Each rule is `false` or `{ windowMs, max }`. */
+  /** `false` turns all limits off. Each rule is `false` or an object such as `{ windowMs, max }`. */
   rateLimit: RATE_LIMIT_OPTION,
   /**
    * Other names for the plugin's decorators, for a host that has these names already or registers the plugin twice. A
@@ -226,7 +226,7 @@ export interface FeatureSection {
   options: Readonly<Record<string, Option<unknown, unknown>>>
   /** Refuses values that the schema would refuse with a worse error. */
   before?(given: Readonly<Record<string, unknown>>): void
-  /** `null`: the feature is off. Throws a start error if another option forbids it. */
+  /** `null`: the feature is off. Throws a start error if another option forbids the feature. */
   resolve(given: AuthorityOptions): unknown
   /** True if an identity provider may answer by `POST`. The cookies leave room for such an answer. */
   answersByPost?(on: unknown): boolean
@@ -237,11 +237,11 @@ export interface FeatureSection {
   notices?(given: AuthorityOptions): string[]
 }
 
-/** The settings of features that the kernel reads too. */
+/** The settings of features that other code reads too. */
 export interface SharedSettings {
   /**
-   * The store that the kernel prepares and sweeps. `seals`: its records are sealed. `rememberDeviceMs`: how long a
-   * browser stays remembered; `null`: none does.
+   * The store of second factors. `seals`: its records are sealed. `rememberDeviceMs`: how long a browser stays
+   * remembered; `null`: none does.
    */
   factors?: { store: FactorStore; seals: boolean; rememberDeviceMs: number | null }
   /** True if the service publishes the list of related origins. */

@@ -83,7 +83,7 @@ export function resolveSettings(options: AuthorityOptions, all: readonly Feature
   const tokens = resolveTokens(options)
   const own = {
     scopes: isList(scopes) ? scopes : Object.keys(scopes),
-    /** The host's descriptions for people. */
+    /** The host's descriptions of the scopes. */
     scopeTexts: isList(scopes) ? {} : scopes
   }
   const apis: Apis = apisOf(resources, { ...own, ...tokens, issuer, keys: settings.keys })

@@ -55,8 +55,8 @@ export function tally(values: Iterable<string>): Record<string, number> {
 }
 
 /**
- * Strings that a store must return unchanged, and must not confuse with other keys. They contain no NUL and no half of
- * a surrogate pair: the plugin rejects these before they reach a store, because many databases can't store them.
+ * Strings that a store must return unchanged, and must not confuse with other keys. They contain no NUL and no lone
+ * surrogate: the plugin rejects such strings before they reach a store, because many databases can't store them.
  */
 export const HOSTILE_STRINGS: ReadonlyArray<readonly [label: string, value: string]> = [
   ['__proto__', '__proto__'],

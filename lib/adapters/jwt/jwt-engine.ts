@@ -98,7 +98,7 @@ async function bind(
     })
     return (bound[typ] = (inner.jwt as unknown as Record<TokenType, JWT>)[typ])
   }
-  // Verifies tokens of every `typ`, because the caller checks the `typ`.
+  // This registration verifies tokens of every `typ`, because the caller checks the `typ`.
   const first = register('at+jwt')
   return {
     kid,

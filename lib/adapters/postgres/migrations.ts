@@ -97,7 +97,7 @@ async function versionOf(query: Query, { component, prefix }: Migrations): Promi
     : { version: integer(row, 'version'), minReader: integer(row, 'min_reader') }
 }
 
-/** Any number of instances may call this at once. If the tables are at the newest version, it only reads. */
+/** Any number of instances may migrate at once. Only reads if the tables are at the newest version. */
 async function migrate(query: Query, migrations: Migrations): Promise<void> {
   const { component, steps } = migrations
   let seen = await versionOf(query, migrations)

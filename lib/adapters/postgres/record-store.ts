@@ -29,11 +29,11 @@ const SLICE = 500
 const TRIAL_MS = 60_000
 
 /**
- * Records in a table of PostgreSQL (12 or newer): any number of instances, durable. A read or commit is one statement,
- * with one exception. Up to 64 reads of a single record in one turn of the event loop share a statement, and so do up
- * to 64 replacements. If the replacement, removal or comparison of a single record finds another version, a second
- * statement reads the record. The first cannot return it, because the snapshot of a statement is older than a row that
- * it waited for.
+ * Records in a table of PostgreSQL (12 or newer): any number of instances, durable. A read is one statement. Up to 64
+ * reads of a single record in one turn of the event loop share a statement, and so do up to 64 replacements. A commit
+ * is one statement too, with one exception. If the replacement, removal or comparison of a single record finds another
+ * version, a second statement reads the record. The first cannot return it, because the snapshot of a statement is
+ * older than a row that it waited for.
  */
 export function postgresRecords(
   db: PostgresDatabase,

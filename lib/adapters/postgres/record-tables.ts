@@ -32,7 +32,10 @@ export function dueAt(expiresAt: number, now: number): number {
   return Math.min(Math.ceil(expiresAt / step) * step, Number.MAX_SAFE_INTEGER)
 }
 
-/** SQL that keeps the previous sweep time if it is not before the end of the record and not too late. Else `due`. */
+/**
+ * SQL for the sweep time. Keeps the previous one if it lies after the end of the record by at most a quarter of the
+ * remaining time plus `SLACK_MS`. Else `due`.
+ */
 export const sweepAfter = (ends: string, due: string, now: string): string =>
   `CASE WHEN sweep_after BETWEEN ${ends} AND ${ends} + (${ends} - ${now}) / 4 + ${SLACK_MS}
     THEN sweep_after ELSE ${due} END`
@@ -41,10 +44,11 @@ export const sweepAfter = (ends: string, due: string, now: string): string =>
  * The table and the functions of a record store, as migrations. A released step is never edited. `prefix` is
  * `"schema".` or empty.
  *
- * A use of a record mostly writes no index: `kind`, `user_id` and mostly `sweep_after` stay as they are, and pages have
- * room for the new version of a row (HOT). Autovacuum cleans the pages at 2 % of dead rows instead of 20 %, because
- * otherwise a sweep steps over millions of dead entries. An operator may have made the table before, in partitions with
- * their own storage parameters. So a separate statement adds the primary key, and such a table gets it too.
+ * Most updates of a record write no index (HOT), because the indexed columns stay as they are, usually also
+ * `sweep_after`, and the pages have room for the new version of a row. Autovacuum cleans the pages at 2 % of dead rows
+ * instead of 20 %, because otherwise a sweep steps over millions of dead entries. An operator may have made the table
+ * before, in partitions with their own storage parameters. So a separate statement adds the primary key, also to such a
+ * table.
  */
 export const recordMigrations = (prefix: string, table: string): readonly MigrationStep[] => [
   `CREATE TABLE IF NOT EXISTS ${prefix}${table} (

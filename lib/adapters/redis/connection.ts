@@ -108,7 +108,7 @@ function underWayOn(client: RedisClient): Set<() => void> {
 
 /**
  * Runs all scripts in Redis, each with a time limit. Keeps commands out of ioredis's offline queue and out of its
- * retries after a broken connection, because a redemption that runs twice looks like a replay.
+ * retries after a broken connection, because a code that is redeemed twice looks like a replay.
  */
 export function redisConnection(
   client: RedisClient,

@@ -35,8 +35,8 @@ const READ = defineKeyScript("return redis.call('MGET', unpack(KEYS))")
 
 /**
  * KEYS: the records. ARGV, three for each record: the required version (empty: no record, `*`: any), the new value
- * (empty: removed, `-`: unchanged), and the milliseconds to live (0: no end). Replies 1, or all current records if one
- * is not as expected.
+ * (empty: removed, `-`: unchanged), and the milliseconds to live (0: no end). Replies with 1, or with all current
+ * records if one is not as expected.
  */
 const COMMIT = defineKeyScript(`
 ${SLACK}

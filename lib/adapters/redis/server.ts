@@ -73,7 +73,7 @@ export const STATE_COMMANDS: readonly string[] = [...RECORD_COMMANDS, 'TIME']
 export const COUNTER_COMMANDS: readonly string[] = ['SET', 'GET', 'DEL', 'TIME']
 
 /**
- * KEYS[1]: a key that nothing else uses. ARGV: commands to try on it. Replies the commands that the user of the
+ * KEYS[1]: a key that nothing else uses. ARGV: commands to try on it. Replies with the commands that the user of the
  * connection may not run.
  */
 const TRY = defineKeyScript(`

@@ -8,7 +8,7 @@ type Run = (sql: string, ...values: Value[]) => Promise<Row[]>
 
 const COLUMNS = ['chain', 'seq', 'at', 'action', 'outcome', 'user_id', 'actor_id', 'ip', 'entry', 'mac'] as const
 
-/** The columns that `prune` replaces in an entry that becomes a mark. */
+/** The columns that `prune` replaces in the entry that stays as a mark of the removed entries. */
 const REPLACED = ['action', 'outcome', 'user_id', 'actor_id', 'ip', 'entry'] as const
 
 /** The values of an entry by their columns. The column `entry` contains the other fields as JSON. */
@@ -89,7 +89,7 @@ function entryOf(row: Row): AuditEntry {
   }
 }
 
-/** An audit log over a table. An operation with several statements may stop between any two of them without harm. */
+/** An audit log over a table. Each statement is a transaction of its own. */
 export function sqlAudit(kind: string, table: string, run: Run): Omit<AuditLog, 'prepare'> {
   const columns = COLUMNS.join(', ')
   const insert = `INSERT INTO ${table} (${columns}) VALUES (${COLUMNS.map(() => '?').join(', ')}) RETURNING 1 AS done`
@@ -132,8 +132,8 @@ export function sqlAudit(kind: string, table: string, run: Run): Omit<AuditLog, 
       const rows = await run(prefix, chain, before, limit)
       const last = rows.at(-1)
       if (last !== undefined) {
-        // Keeps the last entry of the prefix as its mark, and writes the mark first. If the process stops after that,
-        // the next call removes the rest.
+        // Keeps the last of the old entries as a mark of the removed ones, and writes the mark first. If the process
+        // stops after that, a later call removes the rest.
         const mark = prunedEntry({ chain, seq: integer(last, 'seq'), at: integer(last, 'at'), mac: text(last, 'mac') })
         const row = rowOf(mark)
         await run(replace, ...REPLACED.map((name) => row[name]), chain, mark.seq)

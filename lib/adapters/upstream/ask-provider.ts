@@ -1,4 +1,4 @@
-/** Calls to other providers, and a cache for their documents. */
+/** Calls to other providers and to servers of clients, and a cache for their documents. */
 import { UpstreamError, type UpstreamFailure } from '../../errors.ts'
 import { type Outbound, OutboundError } from '../../ports/outbound.ts'
 import { type Distance, mayCall } from '../../protocol/distance.ts'
@@ -120,7 +120,7 @@ function upper(of: string): string {
  * default of `pauseMs`.
  */
 const PAUSE_MS = 10_000
-/** The time for which the first failure is cached. Each further failure doubles it, up to the pause. */
+/** The time for which the first failure is cached. Each further failure in a row doubles it, up to `PAUSE_MS`. */
 const FIRST_PAUSE_MS = 1000
 
 interface Kept<Value> {

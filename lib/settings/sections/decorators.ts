@@ -16,7 +16,7 @@ export const DECORATORS = {
   requireScope: name({ default: 'requireScope' }),
   /** The hook that asks for roles. */
   requireRole: name({ default: 'requireRole' }),
-  /** The hook that refuses tokens by which another person acts. */
+  /** The hook that refuses tokens with which another person acts for the user. */
   requireNoActor: name({ default: 'requireNoActor' }),
   /** The hook that asks for a recent sign-in, or a stronger one. */
   requireAuth: name({ default: 'requireAuth' }),

@@ -98,7 +98,7 @@ const PAGES = {
   colorScheme: oneOf(['light', 'dark', 'auto'], { default: 'auto' }),
   /** `"card"`: a card on a background, on screens wider than a phone's. `"plain"`: no card, on any screen. */
   layout: oneOf(['card', 'plain'], { default: 'card' }),
-  /** Which way comes first to sign in and to sign up: name and password, or the buttons of other providers. */
+  /** The order on the sign-in and sign-up pages: name and password first, or the buttons of other providers first. */
   order: oneOf(['password-first', 'providers-first'], { default: 'password-first' }),
   /**
    * Color around the card, on screens that are wider than a phone's. A single color is used in light mode, and in dark
@@ -145,7 +145,8 @@ const PAGES = {
   /** Turns the account page on, on which people see and change their data. */
   account: flag({ default: true }),
   /**
-   * The host's own sign-in page, instead of the built-in sign-in and sign-up. It ends with `app.authority.signIn`.
+   * The host's own sign-in page, instead of the built-in sign-in and sign-up. The page ends with a call of
+   * `app.authority.signIn`.
    */
   loginUrl: url()
 }
