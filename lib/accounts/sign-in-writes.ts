@@ -7,20 +7,32 @@ import { changedMeanwhile } from './changed-meanwhile.ts'
 import type { AccountsDeps } from './deps.ts'
 import { firstFactorHolds } from './first-factor.ts'
 import type { FirstFactor } from './slots.ts'
-import { identityLinked, identityUnlinked, linkIdOf, listLinks } from './identities.ts'
+import { identityLinked, identityUnlinked, linkIdOf, listLinks, noteUse } from './identities.ts'
 import { addressOf, type MessageCause } from './outbox.ts'
 import { isActive } from '../sessions/active-user.ts'
 import { endOpenTokens } from './open-tokens.ts'
 
 type Outcome = Awaited<ReturnType<typeof storeLink>>
+type Writing = Pick<FirstFactor, 'user' | 'by' | 'connection' | 'identity' | 'writes'>
 
 /**
- * Makes the writes of a sign-in after its last factor was proved, so that a sign-in that stops before then changes no
- * account. `keeps`: the id of the factor that was set up in this sign-in, which a take-over does not end.
+ * Makes the writes of a sign-in and notes the use of its link. Runs after the last factor was proved, so that a sign-in
+ * that stops before then changes no account. `keeps`: the id of the factor that was set up in this sign-in, which a
+ * take-over does not end.
  * @returns the sign-in with the user after the writes; the same sign-in, unchecked, if it has no writes; `null` if the
  * first factor no longer holds or the identity was not linked
  */
-export async function settled<SignIn extends Pick<FirstFactor, 'user' | 'by' | 'connection' | 'identity' | 'writes'>>(
+export async function settled<SignIn extends Writing>(
+  signIn: SignIn,
+  cause: MessageCause & { keeps?: string },
+  deps: AccountsDeps
+): Promise<SignIn | null> {
+  const done = await written(signIn, cause, deps)
+  if (done?.identity !== undefined) noteUse(done.identity, done.user, deps)
+  return done
+}
+
+async function written<SignIn extends Writing>(
   signIn: SignIn,
   { keeps, ...cause }: MessageCause & { keeps?: string },
   deps: AccountsDeps

@@ -34,7 +34,7 @@ export interface FirstFactor {
   /** The `id` of the connection, if the first factor was one. */
   connection?: string | undefined
   /** The user's identity at that provider. An existing link of it must still lead to the user at the second factor. */
-  identity?: Identity | undefined
+  identity?: (Identity & { email?: string | undefined }) | undefined
   /** The writes after the last factor is proved. */
   writes?: SignInWrites | undefined
   /** The proofs of this sign-in, each with its time. */

@@ -1,5 +1,4 @@
 import { personOf } from './person.ts'
-import { noteUse } from '../../accounts/identities.ts'
 import { type FederatedArrival, federatedUser, stillFederated } from './user.ts'
 import { factorsOf } from '../../accounts/ways-in.ts'
 import { settled } from '../../accounts/sign-in-writes.ts'
@@ -154,12 +153,12 @@ async function exchange(
       'The account needs more than the provider says of this person: they sign up on the page.',
       { withoutStack: true }
     )
-  const { user, isNew, writes } = found
+  const { user, writes } = found
   const first = {
     user,
     by: 'connection' as const,
     connection: connection.id,
-    identity: { issuer: person.issuer, subject: person.subject },
+    identity: { issuer: person.issuer, subject: person.subject, email: person.email },
     writes,
     methods: [person.proof]
   }
@@ -182,7 +181,6 @@ async function exchange(
     deps
   )
   if (response instanceof OAuthError) return response
-  if (!isNew) noteUse(person, user, accounts)
   return { ...response, issued_token_type: ACCESS_TOKEN }
 }
 

@@ -5,7 +5,7 @@ import { beginSession } from '../../accounts/begin-session.ts'
 import { type SessionBegun, type StepNeeded, slotOf } from '../../accounts/slots.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
 import { keepsFactor, makesProvisional } from '../../accounts/address-proof.ts'
-import { endProvisional, linkOf, noteUse } from '../../accounts/identities.ts'
+import { endProvisional, linkOf } from '../../accounts/identities.ts'
 import { type FederatedArrival, federatedUser, stillFederated } from './user.ts'
 import { withoutSecrets } from '../../ports/log.ts'
 import type { Connection, ConnectionSignIn } from '../../ports/upstream.ts'
@@ -60,7 +60,7 @@ export async function federatedSignIn(
       user,
       by: 'connection',
       connection: connection.id,
-      identity: { issuer: person.issuer, subject: person.subject },
+      identity: { issuer: person.issuer, subject: person.subject, email: person.email },
       writes,
       methods: [person.proof],
       clientId,
@@ -72,7 +72,6 @@ export async function federatedSignIn(
   )
   if (begun === null)
     throw new UpstreamError('disabled', 'The account was disabled or removed, or the link taken away, meanwhile.')
-  if (!isNew) noteUse(person, user, deps.accounts)
   return { to: 'session', begun, isNew }
 }
 

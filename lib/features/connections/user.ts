@@ -73,9 +73,9 @@ const ATTEMPTS = 4
 
 /**
  * Finds the user of a person who has signed in at another provider, registers a new user, or returns the person's next
- * step. Does not change an existing account: the caller stores `writes` once the last factor is proved. Of parallel
- * calls with one identity, one makes the user, and all of them get that user. A caller that signs the user in must
- * check again by `stillFederated`, and note the use of the link by `noteUse`.
+ * step. Does not change an existing account: the caller stores `writes` once the last factor is proved (`settled`). Of
+ * parallel calls with one identity, one makes the user, and all of them get that user. A caller that signs the user in
+ * must check again by `stillFederated`.
  * @throws UpstreamError with the reason
  */
 export async function federatedUser(arrival: FederatedArrival, deps: AccountsDeps): Promise<FederatedUser> {

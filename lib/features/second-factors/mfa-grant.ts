@@ -4,7 +4,6 @@ import { ACCESS_TOKEN, required, TOKEN_EXCHANGE_GRANT, type TokenRequestParams }
 import { proveFactor, readFactor } from './finish-sign-in.ts'
 import { asksSecondFactor, mustEnrol, tellOfEnrolment } from './two-step.ts'
 import { openStep, sealStep } from './second-step.ts'
-import { noteUse } from '../../accounts/identities.ts'
 import { settled } from '../../accounts/sign-in-writes.ts'
 import { firstFactorHolds } from '../../accounts/first-factor.ts'
 import type { FirstFactor } from '../../accounts/slots.ts'
@@ -130,9 +129,7 @@ export async function mfaGrant(
         },
         deps
       )
-      if (!isExchange) return response
-      if (step.identity !== undefined) noteUse(step.identity, done.user, accounts)
-      return { ...response, issued_token_type: ACCESS_TOKEN }
+      return isExchange ? { ...response, issued_token_type: ACCESS_TOKEN } : response
     }
   }
 }

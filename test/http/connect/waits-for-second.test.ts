@@ -107,6 +107,24 @@ t.test("updates the user from the provider's profile only after the second facto
   t.equal((await users.findById(ann.id))?.name, 'Mallory')
 })
 
+for (const hasFactor of [true, false])
+  t.test(`notes the use of a link after the last factor: second factor ${hasFactor}`, async (t) => {
+    const test = await scene(t, { hasFactor })
+    const { ann, users, clock } = test
+    await users.linkIdentity(ann.id, { ...OLD, issuer: PROVIDER, subject: 'ann-1', connection: 'acme' })
+    const noted = async () => {
+      await new Promise(setImmediate)
+      return (await users.listIdentities(ann.id)).map(({ lastUsedAt, email }) => ({ lastUsedAt, email }))
+    }
+    await test.through()
+    if (hasFactor) {
+      t.strictSame(await noted(), [{ lastUsedAt: 0, email: undefined }], 'half a sign-in is no use')
+      await test.step()
+    }
+    t.equal(await test.who(), ann.id)
+    t.strictSame(await noted(), [{ lastUsedAt: clock.now(), email: ANN }])
+  })
+
 t.test('takes the account over at the first sign-in through an enforced connection', async (t) => {
   const factors = memoryFactorStore()
   const test = await scene(t, { factors, connection: { domains: ['example.com'], enforce: true } })
