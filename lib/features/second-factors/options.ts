@@ -83,6 +83,7 @@ export const FACTOR_STORE_METHODS = [
   'usePasskey',
   'useRecoveryCode',
   'replaceRecoveryCodes',
+  'setTwoStep',
   'countFailure',
   'removeFactor',
   'removeProvisional',

@@ -39,6 +39,13 @@ function refusal(options: object): string {
 }
 
 const rows: Array<[options: object, message: RegExp]> = [
+  // The methods of the port, except the optional ones.
+  ...Object.keys(factors)
+    .filter((name) => !['kind', 'durable', 'keepSeal', 'prepare', 'pending', 'sweep'].includes(name))
+    .map((name): [object, RegExp] => [
+      { factors: { ...factors, [name]: undefined } },
+      new RegExp(`^Invalid option "factors": .*lacks ${name}`)
+    ]),
   [{ passkeys: {} }, /^Invalid option "passkeys": got an object; it takes nothing where the option factors is not set/],
   [{ passkeys: { rpName: undefined } }, /^Invalid option "passkeys"/],
   [{ passkeys: { prompt: false } }, /^Invalid option "passkeys"/],
