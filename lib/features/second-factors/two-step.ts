@@ -26,8 +26,8 @@ interface Asker extends MessageCause {
 
 /**
  * Turns two-step sign-in on for a user with a passkey. All their other sign-ins end, because these took one step. The
- * caller must require a fresh sign-in. Resolves to new recovery codes, or to `null` if two-step sign-in was on already
- * or `mfa.methods` has no recovery codes.
+ * caller must require a fresh sign-in. Resolves to new recovery codes, or to `null` if `mfa.methods` has none of them.
+ * Changes nothing, and resolves to `null`, if two-step sign-in was on already, for example by `mfa.required`.
  * @throws OAuthError `last_factor` for a user with neither app nor passkey; `login_required` if the sign-in has ended
  */
 export async function turnTwoStepOn({ stays, ...asker }: Asker & Staying, deps: ProvingDeps): Promise<string[] | null> {
@@ -38,9 +38,9 @@ export async function turnTwoStepOn({ stays, ...asker }: Asker & Staying, deps: 
   }
   const found = await store.findFactors(user.id)
   if (!hasFactor(found)) throw noFactor()
-  const wasOn = (await twoStepNow(user, found, deps)).on
+  if ((await twoStepNow(user, found, deps)).on) return null
   const { codes, digests } = newRecoveryCodes(user, deps)
-  const gives = !wasOn && policy.methods.includes('recovery_code')
+  const gives = policy.methods.includes('recovery_code')
   const outcome = await orTellLater(
     asker,
     { on: true, before: found, finish: endOthers },
@@ -48,7 +48,7 @@ export async function turnTwoStepOn({ stays, ...asker }: Asker & Staying, deps: 
     deps
   )
   if (outcome === 'refused') throw noFactor()
-  if (outcome === 'unchanged' || wasOn) return null
+  if (outcome === 'unchanged') return null
   if (!(await holds(asker, deps))) {
     // Undoes the change. The event that ended the sign-in, such as a password reset, came too early to do so.
     await store.setTwoStep({ userId: user.id, on: false })

@@ -99,6 +99,18 @@ for (const [has, because, password, on, off] of TABLE)
     }
   })
 
+t.test('changes nothing when turned on for a user whose sign-ins take two steps already', async (t) => {
+  for (const has of [{ app: true }, { chosen: true }, { required: true }] as const) {
+    const subject = await account(t, { passkey: true, ...has })
+    const token = await strong(subject)
+    const before = await subject.store.findFactors(subject.sub)
+    const told = subject.events.length
+    t.same((await post(subject, URL, { on: true }, token)).json(), { on: true })
+    t.same(await subject.store.findFactors(subject.sub), before, named(has))
+    t.equal(subject.events.length, told)
+  }
+})
+
 t.test('rejects changes by a sign-in that is stale or weaker than the account requires', async (t) => {
   const subject = await passkeyApp(t, {}, {}, undefined, { twoStep: false })
   const { access_token: weak } = await signIn(subject.app)
