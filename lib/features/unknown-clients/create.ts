@@ -12,7 +12,10 @@ const FOR_GOOD_MS = 36_525 * 86_400_000
 export function create({ documents, registration, takenNames }: UnknownClientSettings, kernel: Kernel): Parts {
   const { accounts, settings } = kernel
   const { clock, issuer, advise, oneTimeTokens, onError } = accounts
-  const reserved = [settings.accessToken.audience, ...settings.apis.resources.map(({ resource }) => resource)].flat()
+  const { accessToken, apis } = settings
+  // Not a list, because the app may add APIs later.
+  const isAudience = (id: string): boolean =>
+    [accessToken.audience].flat().includes(id) || apis.resources.some(({ resource }) => resource === id)
   const registered =
     registration === null ? null : registrations(kernel.keysFor('client registration'), { ...registration, takenNames })
   const sources: ClientSource[] = [
@@ -20,7 +23,7 @@ export function create({ documents, registration, takenNames }: UnknownClientSet
       ? []
       : [
           clientDocuments(
-            { ...documents, issuer, takenNames, reserved },
+            { ...documents, issuer, takenNames, isAudience },
             { outbound: kernel.outbound, clock, advise, onError }
           )
         ]),

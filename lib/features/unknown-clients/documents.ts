@@ -40,8 +40,8 @@ interface DocumentOptions {
   trusted: readonly string[]
   cacheSeconds: number | null
   takenNames: readonly string[]
-  /** Audiences of access tokens, which no client may have as its id. */
-  reserved: readonly string[]
+  /** True for an audience of access tokens, which no client may have as its id. */
+  isAudience(id: string): boolean
 }
 
 /**
@@ -50,7 +50,7 @@ interface DocumentOptions {
  * requests, such as a refresh, use the last known document, so that an unreachable document does not end sessions.
  */
 export function clientDocuments(
-  { issuer, allow, trusted, cacheSeconds, takenNames, reserved }: DocumentOptions,
+  { issuer, allow, trusted, cacheSeconds, takenNames, isAudience }: DocumentOptions,
   {
     outbound,
     clock,
@@ -177,7 +177,7 @@ export function clientDocuments(
       new URL(id).href !== id
     )
       return 'its id is no plain https: URL with a path, without query, fragment and dot segments'
-    if (reserved.includes(id)) return 'its id is the audience of access tokens'
+    if (isAudience(id)) return 'its id is the audience of access tokens'
     if (!mayCall(id, noNearerThan)) return 'its id names no public https: address'
     const { hostname } = new URL(id)
     const isAllowed = allow === null || allow.some((one) => takesHost(one, id, hostname))

@@ -1,6 +1,11 @@
 import { type AddressInfo, createServer } from 'node:net'
+import Fastify from 'fastify'
+import authPlugin, { memoryUserStore } from '../../../lib/index.ts'
+import { ISSUER } from '../../support/app.ts'
+import { logLines } from '../../support/log-lines.ts'
+import { KEYS } from '../../support/openid.ts'
 import t, { type Test } from '../../support/tap.ts'
-import { requestOf, world } from './world.ts'
+import { documentHost, requestOf, world } from './world.ts'
 
 /** A port at which nobody may arrive. */
 async function trap(t: Test): Promise<{ port: number; calls(): number }> {
@@ -88,4 +93,16 @@ t.test('refuses a client id at a private address without connecting', async (t) 
     t.match(test.told(), 'public', host)
   }
   t.equal(calls(), 0)
+})
+
+t.test('refuses the URL of an API as a client id, even if the app adds the API after the registration', async (t) => {
+  const host = await documentHost(t)
+  const { lines, stream } = logLines()
+  const app = Fastify({ logger: { level: 'info', stream } })
+  t.teardown(() => app.close())
+  await app.register(authPlugin, { issuer: ISSUER, users: memoryUserStore(), keys: KEYS, clientIdMetadata: true })
+  app.protectedResource({ resource: host.url })
+  t.equal((await app.inject(requestOf(host.url))).statusCode, 400)
+  t.match(JSON.stringify(lines), /its id is the audience of access tokens/)
+  t.equal(host.calls(), 0)
 })
