@@ -123,15 +123,15 @@ export function recorded<Name extends AuthorityEventName>(action: Name, given: E
   const facts = given as Facts
   const [userId, sid, clientId, kid] = [idIn(facts.userId), idIn(facts.sid), idIn(facts.clientId), idIn(facts.kid)]
   if (action === 'account_removed' && sid === null) return null
-  const isFailure = action.endsWith('_failed')
+  const outcome = outcomeOf(action)
   const details = DETAILS.flatMap((name) => {
     const value = Array.isArray(facts[name]) ? facts[name].join(' ') : facts[name]
     return ['string', 'number', 'boolean'].includes(typeof value) ? [[name, value] as const] : []
   })
   return {
     action,
-    outcome: isFailure ? 'refused' : 'done',
-    actor: actorOf({ action, isFailure, userId, sid, clientId, by: facts.by }),
+    outcome,
+    actor: actorOf({ action, outcome, userId, sid, clientId, by: facts.by }),
     target:
       userId !== null
         ? { type: 'user', id: userId }
@@ -148,23 +148,29 @@ export function recorded<Name extends AuthorityEventName>(action: Name, given: E
 
 const idIn = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
 
+function outcomeOf(action: AuthorityEventName): AuditOutcome {
+  if (action === 'message_failed') return 'failed'
+  return action.endsWith('_failed') ? 'refused' : 'done'
+}
+
 function actorOf({
   action,
-  isFailure,
+  outcome,
   userId,
   sid,
   clientId,
   by
 }: {
   action: AuthorityEventName
-  isFailure: boolean
+  outcome: AuditOutcome
   userId: string | null
   sid: string | null
   clientId: string | null
   by: unknown
 }): AuditActor {
+  if (outcome === 'failed') return { type: 'system', id: null }
   // A failed attempt or a reset request does not prove who made it.
-  if (isFailure || action === 'password_reset_requested') return { type: 'anonymous', id: null }
+  if (outcome === 'refused' || action === 'password_reset_requested') return { type: 'anonymous', id: null }
   // The event is an effect of disabling a user. The entries of that action name the administrator.
   if (by === 'disabled') return { type: 'system', id: null }
   // A password that is changed without a sign-in is changed by the host.

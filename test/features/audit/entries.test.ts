@@ -84,6 +84,24 @@ t.test('names no user as the actor of a reset request, or of the sign-out of a d
   }
 })
 
+t.test('records a message that could not be sent as a failure of the system', async (t) => {
+  const log = memoryAudit()
+  const sendMessage = async (): Promise<void> => {
+    throw new Error('no mail server')
+  }
+  const { ann, clock } = await audited(t, log, { sendMessage })
+  for (;;) {
+    const found = (await allOf(log)).find(({ action }) => action === 'message_failed')
+    if (found !== undefined) {
+      const target = { type: 'user', id: ann.sub }
+      t.match(found, { outcome: 'failed', actor: { type: 'system', id: null }, target })
+      return
+    }
+    clock.step(60_000)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+})
+
 t.test('assigns every event to a level of audit.events, to the audited acts, or to none', async (t) => {
   const [admin, security, all] = (['admin', 'security', 'all'] as const).map(recordedEvents)
   t.same(admin, [])
