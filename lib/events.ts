@@ -89,7 +89,7 @@ export interface EventFacts {
   }
   /**
    * An authenticator app was disabled after a hundred wrong codes in a row from unknown browsers. It still works in a
-   * browser in which the user gave a second factor since the last change of the password and the factors.
+   * browser in which the user gave a second factor since password or factors changed.
    */
   factor_disabled: { userId: string; kind: 'totp' }
   factor_replayed: { userId: string; factorId: string }
@@ -100,14 +100,11 @@ export interface EventFacts {
   recovery_code_used: { userId: string; left: number }
   /** `sid`: the session in which the user made new codes. */
   recovery_codes_replaced: { userId: string; sid: string }
-  /**
-   * The browser is not asked for the second factor while it is remembered. `sid`: the session in which the user chose
-   * that.
-   */
+  /** In the session `sid`, the user chose that this browser is not asked for the second factor for a while. */
   device_remembered: { userId: string; sid: string }
   /**
-   * A signed-in user proved their identity again. The session continues under a new secret, with `methods` as its
-   * proofs.
+   * A signed-in user proved their identity again. `sid`: the session with these `methods`. It is a new session if
+   * another tab renewed the former one.
    */
   step_up: { userId: string; sid: string; methods: string[] }
   /** A session, `sid`, began in a browser without a cookie of an earlier one of the user with the present password. */
@@ -146,7 +143,7 @@ export interface EventFacts {
   identity_linked: { userId: string; connection: string; by: 'user' | 'host' }
   /**
    * All causes but `user` and `host` end links that were made before the last proof of the account's address, or while
-   * nobody had proved it.
+   * nobody had proved it. `user`: also a takeover by `enforce`.
    */
   identity_unlinked: {
     userId: string

@@ -22,7 +22,7 @@ interface StateOutageDeps {
   /** The grace period in which a replaced refresh token still works, in milliseconds. */
   graceMs: number
   clock: Clock
-  /** Called once per outage. A series of short outages counts as one. */
+  /** Called once per outage. A series of short outages counts as one outage. */
   onDegraded: (error: unknown) => void
   onRecovered: () => void
   /** Awaited before each call. If it rejects, the call rejects. */

@@ -69,7 +69,7 @@ export async function checkFactorSeal(
   // `''` is never stored, so this call only reads.
   const kept: unknown = await store.keepSeal(next, seals ? null : '')
   if (!seals && (kept === null || kept === undefined)) return
-  // A host's store may return any value. A missing text does not count as an opened one.
+  // A host's store may return any value. A missing text does not count as an opened text.
   if (typeof kept !== 'string')
     throw misfit('store', { source: 'factors.keepSeal', got: kept, takes: 'the text that is kept' })
   if (kept === next) return

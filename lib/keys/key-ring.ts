@@ -27,13 +27,13 @@ export interface KeyRing {
   /** Finds a published key by its `kid`. */
   find(kid: string): LoadedKey | undefined
   /**
-   * Finds the key of an `id_token_hint`: a published key, or the public half of a former one, because relying parties
+   * Finds the key of an `id_token_hint`: a published key, or the public half of a former key, because relying parties
    * keep ID tokens longer than a key is published.
    */
   findForHint(kid: string): Promise<VerifyingKey | undefined>
   /**
    * Reads the store for keys that other instances have made, at most once in 5 seconds (after a failed read, once in a
-   * second), so that invented `kid`s cause no more reads.
+   * second), so that invented `kid`s cause no more reads. Before the first key exists, reads at each call.
    * @throws OAuthError `temporarily_unavailable` if the store is unreachable, because an unknown `kid` then
    * proves nothing about a token
    */
@@ -102,12 +102,12 @@ export function noSuchAlgorithm(alg: string): OAuthError {
 
 /**
  * The largest expected clock difference of two instances. The instance with the slower clock signs with a key for that
- * much longer than the other one.
+ * much longer than the other instance.
  */
 const CLOCKS_APART_MS = 10 * 60_000
 
 /**
- * The key that signs now: the last one that has begun to sign, else the first. `entries`: the readable keys of one
+ * The key that signs now: the last key that has begun to sign, else the first key. `entries`: the readable keys of one
  * algorithm, by sequence.
  */
 export const signingOf = <Entry extends { stored: StoredKey }>(entries: readonly Entry[], now: number) =>

@@ -22,8 +22,8 @@ export interface KeyManagement {
   /** By algorithm, the oldest first. */
   list(): Promise<ManagedKey[]>
   /**
-   * Announces the next key of each algorithm, unless one is announced already or the algorithm has no readable key.
-   * Resolves to the announced keys.
+   * Announces the next key of each algorithm, unless that key is announced already or the algorithm has no readable
+   * key. Resolves to the announced keys.
    */
   rotate(): Promise<ManagedKey[]>
   /**
@@ -36,7 +36,7 @@ export interface KeyManagement {
 }
 
 /**
- * The maximum number of tries to add a key. The store refuses a key only if another instance has just added one, so
+ * The maximum number of tries to add a key. The store refuses a key only if another instance has just added a key, so
  * more refusals are a fault of the store.
  */
 const MOST_TRIES = 10
@@ -81,7 +81,7 @@ export function manageKeys(
   }
 
   /**
-   * Adds a key. `false`: a running service has added one with the same sequence at the same time, because the store
+   * Adds a key. `false`: a running service has added a key with the same sequence at the same time, because the store
    * accepts each sequence once.
    */
   async function add(alg: string, all: readonly StoredKey[], signsFrom: number): Promise<boolean> {

@@ -226,7 +226,7 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
    * already.
    */
   async function lookForMore(): Promise<void> {
-    // Right after start another instance may be signing with a key that this one has not read yet.
+    // Right after start another instance may be signing with a key that this instance has not read yet.
     if (entriesOf(algs[0]).length === 0) {
       await maintainOnce(algs[0])
       return

@@ -114,11 +114,11 @@ const SPACING_MS = 5 * 60 * 1000
 
 export interface MessageBound {
   /**
-   * Runs `work`, which sends a message, unless one was sent less than five minutes (or `spacingMs`) ago for the same
-   * `subject`. The `subject` names the kind of message and the account. Two requests have the same `subject` if the
-   * link of the first is as good as a new one. Returns `false` if it did not run `work`. A rejected `work` has sent
-   * nothing and does not count. `typed` is an address that a person typed: all accounts together can send it as many
-   * messages as the rule `passwordReset` allows.
+   * Runs `work`, which sends a message, unless a message was sent less than five minutes (or `spacingMs`) ago for the
+   * same `subject`. The `subject` names the kind of message and the account. Two requests have the same `subject` if
+   * the link of the first is as good as a new link. Returns `false` if it did not run `work`. A rejected `work` has
+   * sent nothing and does not count. `typed` is an address that a person typed: all accounts together can send it as
+   * many messages as the rule `passwordReset` allows.
    */
   send(
     subject: readonly string[],
@@ -197,7 +197,7 @@ function groupsOf(part: string): number[] {
 }
 
 /**
- * The IPv4 address inside an IPv4-mapped one (`::ffff:0:0/96`), dotted or hexadecimal, otherwise `null`.
+ * The IPv4 address inside an IPv4-mapped IPv6 address (`::ffff:0:0/96`), dotted or hexadecimal, otherwise `null`.
  * @see RFC 4291 §2.5.5.2
  */
 export function mappedIPv4(groups: readonly number[]): string | null {

@@ -37,7 +37,7 @@ export interface Rule {
   count: 'all' | 'failed'
 }
 
-/** Under `login`, a /48 of IPv6 gets this many times the attempts of a /64, because a /48 belongs to one site. */
+/** Under `login`, a /48 of IPv6 gets this many times the attempts of a /64, because one site has many /64 networks. */
 const NETWORK_FACTOR = 20
 /** The upper bound of the attempts of a /48, because each attempt costs more the more attempts its window holds. */
 const NETWORK_MOST = 10_000

@@ -11,15 +11,15 @@ export interface MessageUser {
 /** The fields of every message. */
 export interface MessageCommon {
   /**
-   * Send the message to `user.email` only. This is the stored address, never one from a request, with these exceptions:
-   * for `email_change` it is the new address, for `email_changed` and `account_removed` the former one, and for
-   * `sign_in_code` without a user the address that the person typed.
+   * Send the message to `user.email` only. This is the stored address, never an address from a request, with these
+   * exceptions: for `email_change` it is the new address, for `email_changed` and `account_removed` the former one, and
+   * for `sign_in_code` without a user the address that the person typed.
    */
   user: MessageUser
   /**
    * The language of the message, as a BCP 47 tag: one of the hosted pages' languages. A requested message has the
-   * language of the page or request, else that of the user's claim `locale`. A notice uses the claim first, because a
-   * stranger may have caused it. The fallback is English.
+   * language of the page or request, else the language in the user's claim `locale`. A notice uses the claim first,
+   * because a stranger may have caused it. The fallback is English.
    */
   locale: string
   /** True if the account has a password. If false, the message does not advise a new password. Default true. */

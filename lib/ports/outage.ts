@@ -15,7 +15,7 @@ export class OutageError extends Error {
 
 /**
  * The number of timers that make up the time limit of a call. If the event loop was blocked, only one timer is late,
- * and the process reads the replies that arrived before the next. So a blocked process does not take a store for
+ * and the process reads the replies that arrived before the next timer. So a blocked process does not take a store for
  * unreachable.
  */
 export const DEADLINE_STEPS = 5

@@ -2,8 +2,8 @@ import type { AuthenticationProof } from '../protocol/authentication.ts'
 
 /**
  * A browser session of the hosted pages: one person signed in in one browser. Its cookie is `<sessionId>.<secret>`.
- * `sid` is derived from the first part (`sidOf`), and only a digest of the second is kept. Times are milliseconds since
- * the epoch.
+ * `sid` is derived from `sessionId` (`sidOf`), and the store keeps only a digest of the secret. Times are milliseconds
+ * since the epoch.
  */
 export interface BrowserSession {
   /**
@@ -66,11 +66,11 @@ export interface StayingSession {
 
 /**
  * The time for which a replaced secret still works, with its own proofs. Other tabs of the browser may have sent
- * requests with it before they got the new one.
+ * requests with this secret before they got the new secret.
  */
 export const REPLACED_SECRET_MS = 10_000
 
-/** The number of secrets kept per session: the live one, and the last ones that were replaced. */
+/** The number of secrets kept per session: the live secret, and the last secrets that were replaced. */
 export const MAX_SECRETS = 4
 
 /**
@@ -79,7 +79,7 @@ export const MAX_SECRETS = 4
  * of the token store ends one session together with its codes and families.
  */
 export interface SessionStore {
-  /** Adds a session. If the user then has more than `maxSessionsPerUser` sessions, the one created first ends. */
+  /** Adds a session. If the user then has more than `maxSessionsPerUser` sessions, the oldest session ends. */
   createSession(session: BrowserSession, digest: string): Promise<void>
   /**
    * The session if it is alive at `now`, with the proofs of the secret of this digest. That secret is the live one, or

@@ -142,7 +142,7 @@ export interface KeyStore {
   list(): Promise<StoredKey[]>
   /** `false`, and nothing is written, if a key with this `kid`, or with this algorithm and sequence, exists. */
   addIfAbsent(key: StoredKey): Promise<boolean>
-  /** Deletes the private half and keeps the public one. Idempotent. */
+  /** Deletes the private half and keeps the public half. Idempotent. */
   retire(kid: string): Promise<void>
   /** Idempotent. */
   remove(kid: string): Promise<void>

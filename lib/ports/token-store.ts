@@ -1,8 +1,8 @@
 import type { BrowserSession, SessionUse } from './session-store.ts'
 
 /**
- * A refresh token family: all refresh tokens of one sign-in on one device. They share `sid`. The store has only digests
- * of them, and the current token sealed under the one before it. Times are milliseconds since the epoch.
+ * A refresh token family: all refresh tokens of one sign-in on one device. The store has only digests of the tokens,
+ * and the current token sealed under the previous token. Times are milliseconds since the epoch.
  */
 export interface RefreshTokenFamily {
   /** Public name of the family and the `sid` claim of its access tokens. Not a credential. */
@@ -85,7 +85,7 @@ export interface NewRefreshTokenFamily extends RefreshTokenFamily {
 }
 
 /**
- * The next token of a family: its digest, and the token itself sealed under the one it replaces (see
+ * The next token of a family: its digest, and the token itself sealed under the token that it replaces (see
  * protocol/credential).
  */
 export interface Successor {
@@ -137,7 +137,7 @@ export interface RotationUndo {
   sid: string
   /** The successor. Nothing changes if it is no longer the family's current token. */
   digest: string
-  /** The token that becomes the current one again. */
+  /** The token that becomes the current token again. */
   replacedDigest: string
   /** The token that was replaced before `replacedDigest`. `null`: none is known. */
   former: ReplacedToken | null
@@ -167,7 +167,7 @@ export type RotateOutcome =
  *
  * Every `sid` begins with the partition of its user (see protocol/digest).
  *
- * A digest is a replay if it is neither the family's current one nor, within the grace period, the previous one. A
+ * A token is a replay unless it is the family's current token or, within the grace period, the previous token. A
  * stranger can't cause a replay, because only a holder of a token or the code of the family knows the preimage of its
  * `sid`.
  * An expired or revoked family counts as missing.

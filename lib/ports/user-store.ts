@@ -69,9 +69,9 @@ export interface NewUser {
 }
 
 /**
- * Changes of a user. A field that is `null` is removed; one that is left out or `undefined` stays as it is. The plugin
- * never hands in `id`, `passwordHash`, `passwordChangedAt`, `createdAt` or `version`, and a store changes none of them
- * here.
+ * Changes of a user. A field that is `null` is removed. A field that is left out or `undefined` stays as it is. The
+ * plugin never hands in `id`, `passwordHash`, `passwordChangedAt`, `createdAt` or `version`, and a store changes none
+ * of them here.
  */
 export interface UserPatch {
   /** Normalized, as `findByUsername` gets it. A user always has a username, so it is never `null`. */
@@ -140,7 +140,7 @@ export interface UserStore<Account extends User = User> {
   findByUsername(username: string): Promise<Account | null>
   /**
    * The users whose `email` is this address in any case of its ASCII letters: at most ten, those with `emailVerified`
-   * first, because a stranger can make many unconfirmed ones. A store may fold other letters too. Empty if there is
+   * first, because a stranger can make many unconfirmed accounts. A store may fold other letters too. Empty if there is
    * none. A connection with `enforce` uses this to take over an account with an address in its domains and a username
    * that is no such address. Without this method, the host must link such accounts itself.
    */

@@ -31,7 +31,7 @@ interface IdAndSecret {
   clientId: string
   clientSecret: string
 }
-/** The form-decoded values and the raw ones, because many clients do not encode and mean a `+` or `%` literally. */
+/** The values with and without form decoding, because many clients do not encode and mean a `+` or `%` literally. */
 interface BasicCredentials extends IdAndSecret {
   asSent: IdAndSecret
 }

@@ -5,7 +5,7 @@ import { JWS_ALGS } from './jws.ts'
 import { ID_TOKEN_CLAIMS } from './id-token.ts'
 import { CLAIM_SCOPES, CLAIMS_OF_SCOPE } from './user-claims.ts'
 
-/** The endpoints and features that this configuration offers. Disabled ones are left out. */
+/** The endpoints and features that this configuration offers. Disabled features are left out. */
 export interface OfferedEndpoints {
   issuer: string
   endpoints: { token: string; revoke: string; introspect: string; jwks: string | null }

@@ -58,7 +58,7 @@ export function checkRegistrableRedirectUri(uri: string, schemes: readonly strin
   if (plain !== null) return plain
   if (scheme === 'http' || scheme === 'https') return checkWebUri(uri)
   // Requires a dot, which schemes of reversed domain names have, to exclude javascript:, data:, intent: and similar
-  // ones.
+  // schemes.
   if (!PRIVATE_USE.test(uri) && !(schemes.includes(scheme ?? '') && uri[uri.indexOf(':') + 1] === '/'))
     return (
       `${WEB_TAKES}, or where applicationType is "native" a private-use scheme with a dot in it, ` +

@@ -5,9 +5,9 @@ import { digest } from './digest.ts'
 import { joinResources } from './resource.ts'
 
 /**
- * Reads the parameters of a request from its query or body. An empty parameter counts as not sent. An unknown one is
- * ignored. Refuses a parameter that is longer than its limit in bytes of UTF-8, sent twice, or not a string, unless
- * `onTooLong` or `onRepeated` handles it. A missing body has no parameters.
+ * Reads the parameters of a request from its query or body. Ignores empty and unknown parameters. Refuses a parameter
+ * that is longer than its limit in bytes of UTF-8, sent twice, or not a string, unless `onTooLong` or `onRepeated`
+ * handles it. A missing body has no parameters.
  * @throws OAuthError `invalid_request` naming the parameter, or for a body that is not an object
  * @see RFC 6749 §3.1
  */
@@ -60,12 +60,12 @@ export function serializeParams(params: Readonly<Record<string, string | undefin
   return form.toString()
 }
 
-/** Accepts a token of any length: an overlong one is an unknown token. */
+/** Accepts a token of any length, because a token that is too long is only an unknown token. */
 const KNOWN = { token: Infinity, ...CLIENT_PARAMS } as const
 
 /**
- * Reads the parameters of a revocation or introspection request. Ignores `token_type_hint`, because it only speeds up a
- * search, a wrong one must not hide a token, and the form of a token shows its kind.
+ * Reads the parameters of a revocation or introspection request. Ignores `token_type_hint`, because the form of a token
+ * shows its kind, and a wrong hint must not hide a token.
  * @throws OAuthError `invalid_request` naming the parameter
  * @see RFC 7009 §2.1, RFC 7662 §2.1
  */
@@ -89,8 +89,8 @@ const LIMITS = {
 } as const
 
 /**
- * Reads a logout request from the query or the form. All parameters are optional. An empty parameter counts as not
- * sent. An unknown one is ignored. `returnTo`, Auth0's name for `post_logout_redirect_uri`, is used if
+ * Reads a logout request from the query or the form. All parameters are optional. Ignores empty and unknown
+ * parameters. `returnTo`, Auth0's name for `post_logout_redirect_uri`, is used if
  * `post_logout_redirect_uri` is missing.
  * @throws OAuthError `invalid_request` naming the parameter
  * @see OpenID Connect RP-Initiated Logout 1.0 §2
@@ -169,7 +169,7 @@ export type TokenExchangeParams = TokenRequestParams<
 
 /**
  * Reads the parameters of a token exchange. Refuses access tokens, because they don't prove the sender: every app that
- * ever received one could send it here.
+ * ever received an access token could send it here.
  * @throws OAuthError `invalid_request`
  */
 export function readTokenExchange(params: TokenExchangeParams): TokenExchange {

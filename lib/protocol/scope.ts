@@ -75,7 +75,7 @@ export type AdmittedScopes = readonly string[] & { readonly [ADMITTED]: true }
 
 /**
  * Removes each reserved scope that `ask` does not grant.
- * @param ask takes the reserved scopes and resolves to the granted ones. `null`: there is no administration
+ * @param ask takes the reserved scopes and resolves to those that it grants. `null`: there is no administration
  * @throws OAuthError `invalid_scope` if all scopes were removed
  */
 export async function admittedScopes(

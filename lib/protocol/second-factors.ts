@@ -50,7 +50,7 @@ export const appEndsOthers = (found: TwoStepFactors): boolean => !twoStepOf(foun
 
 /**
  * Recovery codes have 80 random bits each. The store keeps a MAC of each under a key of the user, so that a copy of the
- * store alone does not help to guess one. A code replaces the second factor, never the first.
+ * store alone does not help to guess a code. A code replaces the second factor, never the first.
  * @see NIST SP 800-63B-4 §3.1.2.2, §4.2.1.1; OWASP ASVS 5.0 6.5.2 asks for a password hash below 112 bits
  */
 

@@ -4,7 +4,7 @@ import { asciiDigits, typedCode } from './typed-code.ts'
 
 /**
  * Time-based one-time passwords of authenticator apps: HMAC-SHA-1, 6 digits, 30 seconds. These parameters are fixed,
- * because some apps silently ignore other ones and then show wrong codes.
+ * because some apps silently ignore other values and then show wrong codes.
  * @see RFC 6238, RFC 4226
  */
 
@@ -34,13 +34,13 @@ export function totpCode(secret: Uint8Array, step: number): string {
 }
 
 /**
- * Finds the step of a code: the current one or the one before. `null`: neither. Always compares both. The store decides
- * whether the step was used before.
+ * Finds the step of a code: the current step or the step before. `null`: it is the code of neither step. Always
+ * compares both. The store decides whether the step was used before.
  */
 export function matchTotp(secret: Uint8Array, code: string, now: number): number | null {
   const steps = WINDOW.map((offset) => totpStep(now) + offset).filter((step) => step >= 0)
   const matches = steps.filter((step) => equalSecrets(totpCode(secret, step), code))
-  // Two steps may have the same code. Returns the newer one, so that using it also uses up the older.
+  // Two steps may have the same code. Returns the newer step, so that its use also uses up the older step.
   return matches.length === 0 ? null : Math.max(...matches)
 }
 

@@ -28,7 +28,7 @@ export interface PasskeyCreationOptions {
     requireResidentKey: boolean
     userVerification: UserVerification
   }
-  /** The user's existing credentials. An authenticator that has one of them makes no second one. */
+  /** The user's existing credentials. An authenticator that has one of them makes no new credential. */
   excludeCredentials: PasskeyDescriptor[]
   hints: string[]
   extensions: { credProps: true }

@@ -62,7 +62,7 @@ function parse(value: string): unknown {
   }
 }
 
-/** The lineage of this writer's new version of a record. */
+/** The last versions of other writers, for a record that gets the version `version`. */
 export function lineageAfter(record: Decoded | null | undefined, version: string): string[] {
   if (record === null || record === undefined) return []
   const writer = writerOf(version)

@@ -20,7 +20,7 @@ export interface RecordFactorStoreOptions {
   remembered?: number | undefined
 }
 
-/** The default of `remembered` for a shared store. A sign-in reads the factors of its user and soon uses one. */
+/** The default of `remembered` for a shared store. A sign-in reads the factors of its user and soon uses a factor. */
 const REMEMBERED = 1000
 
 /**

@@ -164,7 +164,7 @@ export function putFamily(view: View, held: Held): void {
   })
 }
 
-/** `replaced`: the previous token, inside the grace period. Any other token than the current one is a `replay`. */
+/** `replaced`: the previous token, within the grace period. `replay`: any other token than the current token. */
 export function presented(
   { currentDigest, previous }: HeldFamily,
   { digest, now, graceMs }: Pick<TokenUse, 'digest' | 'now' | 'graceMs'>

@@ -20,7 +20,8 @@ export interface UserIndex {
   drop(ended: readonly Entry[]): void
   /**
    * Keeps at most `max` entries of the kind of `kept`, including `kept`. Removes ended entries first, then the oldest
-   * by `createdAt`, and of several with the same time the one added first. `isAlive`: true for a record that is alive.
+   * by `createdAt`. Of entries with the same time, removes the entry that was added first. `isAlive`: true for a record
+   * that is alive.
    */
   bound(kept: Entry, max: number, now: number, isAlive: (record: unknown) => boolean): void
   /** Writes the index. With `now`, removes entries that have ended by then, with their records. */

@@ -16,8 +16,8 @@ export interface Draft {
 
 /**
  * The records of one partition as a rule reads and changes them. A rule runs again if a record is missing or has
- * changed, so its only effects are on its view. A rule must not change a value in place, or return one without copying
- * it.
+ * changed, so its only effects are on its view. A rule must not change a value in place, or return a value without
+ * copying it.
  */
 export interface View {
   /** True if the store may lose one record without another. */
@@ -42,7 +42,9 @@ export const rowOf = <Row extends readonly unknown[]>(value: unknown, columns: R
 /** A rule with its arguments: a pure function of the view. */
 export type Decide<Outcome> = (view: View) => Outcome
 
-/** The keys of a partition's records. Each kind has its own prefix, so no record is read as one of another kind. */
+/**
+ * The keys of a partition's records. Each kind has its own prefix, so no record is read as a record of another kind.
+ */
 export const familyKey = (sid: string): string => `f:${plainName(sid)}`
 export const sessionKey = (sid: string): string => `s:${plainName(sid)}`
 export const INDEX = 'i'

@@ -73,7 +73,7 @@ export function idTokens(
   const { issuer } = policy
 
   /**
-   * The registered algorithm of the client. A client without one gets RS256, or `undefined` (the first key of the ring)
+   * The registered algorithm of the client. A client without it gets RS256, or `undefined` (the first key of the ring)
    * if the ring has no key for RS256.
    */
   const algOf = (client: Client): string | undefined =>

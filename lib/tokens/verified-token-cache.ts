@@ -6,8 +6,9 @@ import type { AccessTokenClaims } from '../protocol/access-token.ts'
 /**
  * Caches `Authorization` values whose token signature was verified. The key is the end of the value, a part of the
  * signature. A hit requires the whole text to be equal, so that a look-alike misses, and two values with the same end
- * only evict each other. Two generations bound the cache: when the younger one holds half of `capacity`, the older one
- * is dropped, so that a flood costs misses and never memory. The caller checks expiry, revocation and key on every hit.
+ * only evict each other. Two generations bound the cache: when the younger generation holds half of `capacity`, the
+ * older generation is dropped, so that a flood costs misses and never memory. The caller checks expiry, revocation and
+ * key on every hit.
  */
 export interface VerifiedTokenCache {
   get(credential: string): VerifiedToken | undefined
