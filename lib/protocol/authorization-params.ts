@@ -3,6 +3,7 @@ import { isObject } from './json.ts'
 import { OAuthError } from '../errors.ts'
 import { readParams, serializeParams } from './request-params.ts'
 import { joinResources } from './resource.ts'
+import { MAX_SCOPE_LENGTH } from './scope.ts'
 
 export type ResponseMode = 'query' | 'fragment' | 'form_post'
 export type Prompt = 'none' | 'login' | 'consent' | 'select_account' | 'create'
@@ -59,7 +60,7 @@ const LIMITS: Readonly<Record<AuthorizationParamName, number>> = {
   redirect_uri: 2048,
   response_type: 128,
   response_mode: 64,
-  scope: 1024,
+  scope: MAX_SCOPE_LENGTH,
   state: 2048,
   nonce: 512,
   prompt: 128,

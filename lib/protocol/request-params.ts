@@ -102,8 +102,8 @@ export function readLogoutParams(raw: unknown): LogoutParams {
     : { ...params, post_logout_redirect_uri: returnTo }
 }
 
-/** Parameters of every token request, each with its limit in bytes of UTF-8. */
-const COMMON = { grant_type: 256, scope: 4096, resource: 2048, audience: 2048, ...CLIENT_PARAMS } as const
+/** Parameters of every token request, each with its limit in bytes of UTF-8. `parseScope` limits `scope`. */
+const COMMON = { grant_type: 256, scope: Infinity, resource: 2048, audience: 2048, ...CLIENT_PARAMS } as const
 type Common = Exclude<keyof typeof COMMON, 'grant_type'>
 
 /** Only `resource` may be repeated. @see RFC 8707 §2 */

@@ -4,7 +4,7 @@ import { OAuthError } from '../errors.ts'
  * The maximum length of `scope`.
  * @see RFC 6749 §3.3, which sets no limit
  */
-const MAX_LENGTH = 1024
+export const MAX_SCOPE_LENGTH = 1024
 const MAX_TOKENS = 50
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/
 
@@ -15,10 +15,10 @@ const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/
  */
 export function parseScope(requested: string | undefined): string[] | undefined {
   if (requested === undefined) return undefined
-  if (requested.length > MAX_LENGTH || !SCOPE.test(requested)) {
+  if (requested.length > MAX_SCOPE_LENGTH || !SCOPE.test(requested)) {
     throw new OAuthError(
       'invalid_scope',
-      'scope must be a list of scope tokens with one space between them, at most 1024 characters long.'
+      `scope must be a list of scope tokens with one space between them, at most ${MAX_SCOPE_LENGTH} characters long.`
     )
   }
   const tokens = [...new Set(requested.split(' '))]

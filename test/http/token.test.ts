@@ -63,6 +63,7 @@ t.test('answers every invalid request with its error code', async (t) => {
     ['scope not allowed', { ...grant, scope: 'openid admin' }, json, 400, 'invalid_scope'],
     ['scope malformed', { ...grant, scope: 'openid  email' }, json, 400, 'invalid_scope'],
     ['POL-scope 1025 characters', { ...grant, scope: 'a'.repeat(1025) }, json, 400, 'invalid_scope'],
+    ['POL-scope 5000 characters', { ...grant, scope: 'a'.repeat(5000) }, json, 400, 'invalid_scope'],
     [
       'R6749-3.2 repeated in a form',
       'grant_type=password&grant_type=password&username=ann&password=x',

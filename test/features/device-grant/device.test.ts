@@ -70,7 +70,7 @@ for (const [name, form, headers, status, error] of [
   ['scopes that nobody can have', { client_id: 'tv', scope: 'nothing' }, {}, 400, 'invalid_scope'],
   ['scopes that the client may not have', { client_id: 'narrow', scope: 'openid' }, {}, 400, 'invalid_scope'],
   ['a malformed scope', { client_id: 'tv', scope: 'a"b' }, {}, 400, 'invalid_scope'],
-  ['a huge scope', { client_id: 'tv', scope: 'a'.repeat(5000) }, {}, 400, 'invalid_request'],
+  ['a huge scope', { client_id: 'tv', scope: 'a'.repeat(5000) }, {}, 400, 'invalid_scope'],
   ['a repeated scope', { client_id: 'tv', scope: ['a', 'b'] }, {}, 400, 'invalid_request'],
   ['an unknown resource', { client_id: 'tv', resource: 'https://no.example' }, {}, 400, 'invalid_target'],
   ['an unknown parameter', { client_id: 'tv', more: 'x' }, {}, 200, undefined],

@@ -4,6 +4,7 @@ import type { RequestedUsers, UserWithRow } from '../../../accounts/managed-user
 import { OAuthError } from '../../../errors.ts'
 import { type Endpoint, endpoint } from '../../../http/edge/endpoint.ts'
 import type { Registration } from '../../../http/edge/registration.ts'
+import { MAX_SCOPE_LENGTH } from '../../../protocol/scope.ts'
 import { acting, type AdminDeps, askedBy, Id, Reason, numberIn, queryOf, refused, ifMatch, tagOf } from './acting.ts'
 import { auditEndpoint } from './audit.ts'
 import { userItemEndpoints, sessionEndpoints } from './user-items.ts'
@@ -24,7 +25,7 @@ const impersonateEndpoint = (users: () => RequestedUsers, deps: AdminDeps): Endp
     body: Type.Object(
       {
         reason: Reason,
-        scope: Type.Optional(Type.String({ minLength: 1, maxLength: 1024 }))
+        scope: Type.Optional(Type.String({ minLength: 1, maxLength: MAX_SCOPE_LENGTH }))
       },
       { additionalProperties: false }
     ),
