@@ -189,14 +189,14 @@ export interface EventFacts {
   }
   /** `sid`: the browser session in which the user allowed the device. */
   device_authorized: { userId: string; sid: string; clientId: string; scope: string }
-  /** `attempts`: the number of tries that it took. */
+  /** `attempts`: the number of tries. */
   message_sent: { kind: string; userId: string; attempts: number }
   /**
-   * `attempts`: the number of tries. 0: there was no room in the queue. Of the messages that are dropped in one
-   * overload, only the first has this event.
+   * `attempts`: the number of tries. 0: there was no room in the queue. Of the messages dropped in one overload, only
+   * the first has this event.
    */
   message_failed: { kind: string; userId: string; attempts: number }
-  /** The key is published from now on. `signsFrom`: the time from which it signs, as RFC 3339 writes it. */
+  /** The key is published from now on. `signsFrom`: the time from which it signs, in RFC 3339. */
   key_created: { kid: string; alg: string; signsFrom: string }
   key_retired: { kid: string; alg: string }
   rate_limited: { rule: string; max: number; windowMs: number; retryAfter: number }
