@@ -77,8 +77,8 @@ export interface EventFacts {
   factor_added: { userId: string; factorId: string; kind: 'totp' | 'passkey'; sid: string | null }
   /**
    * `mailbox`: the reader of the mailbox proved or disowned the address, or undid a change by the link in a message, or
-   * a connection that manages the address took the account over.
-   * `factorId` and `kind` are `null` if `resetFactors` removed all factors.
+   * a connection with `enforce` took the account over. `factorId` and `kind` are `null` if `resetFactors` removed all
+   * factors.
    */
   factor_removed: {
     userId: string
@@ -93,18 +93,18 @@ export interface EventFacts {
    */
   factor_disabled: { userId: string; kind: 'totp' }
   factor_replayed: { userId: string; factorId: string }
-  /** The counter of a passkey did not grow, which a copy may cause. `refused`: the sign-in was refused. */
+  /** The counter of a passkey did not grow: maybe a copy. `refused`: the sign-in was refused. */
   passkey_counter_regressed: { userId: string; factorId: string; refused: boolean }
   /** The user turned two-step sign-in on or off in the session `sid`. */
   two_step_changed: { userId: string; sid: string; on: boolean }
   recovery_code_used: { userId: string; left: number }
   /** `sid`: the session in which the user made new codes. */
   recovery_codes_replaced: { userId: string; sid: string }
-  /** In the session `sid`, the user chose that this browser is not asked for the second factor for a while. */
+  /** In the session `sid`, the user chose that the browser is not asked for the second factor for a time. */
   device_remembered: { userId: string; sid: string }
   /**
-   * A signed-in user proved their identity again. `sid`: the session with these `methods`. It is a new session if
-   * another tab renewed the former one.
+   * A signed-in user proved their identity again. `sid`: the session with these `methods`, a new session if another tab
+   * renewed the former.
    */
   step_up: { userId: string; sid: string; methods: string[] }
   /** A session, `sid`, began in a browser without a cookie of an earlier one of the user with the present password. */
