@@ -32,7 +32,7 @@ interface Work {
 
 /**
  * The capacity of each of the two queues, the one with retries and the one without. Further work is dropped, so that a
- * flood of it does not fill the memory.
+ * flood does not fill the memory.
  */
 const MAX_WORKS = 256
 /** The delays before the retries of failed work or of a failed message, in milliseconds. */
@@ -101,8 +101,8 @@ export function createBackground({
 }
 
 /**
- * The number of checks of `lookLater`, without those that reject. If no check rejects, the last one is after 11
- * seconds. A store may still write after the 5 seconds that it has for an answer.
+ * The number of checks of `lookLater`. Rejected checks do not count. If no check rejects, the last check is after 11
+ * seconds, because a store may still write after the 5 seconds that it has for an answer.
  */
 const LOOKS = 3
 

@@ -29,9 +29,9 @@ export function isManaged(user: User, address: string, deps: Pick<AccountsDeps, 
 interface AskedChange {
   user: User
   address: string
-  /** The sign-in that asked. */
+  /** The sign-in that asked for the change. */
   sid: string
-  /** The secret of the browser that asked. */
+  /** The secret of the browser that asked for the change. */
   asker: string
 }
 
@@ -76,7 +76,7 @@ export function isEmailChange(token: string): boolean {
 interface EmailChange {
   user: User
   address: string
-  /** The sign-in that asked. */
+  /** The sign-in that asked for the change. */
   sid: string
   /** Milliseconds since the epoch. */
   sentAt: number
@@ -112,9 +112,9 @@ export async function checkEmailChange(token: string, deps: AccountsDeps): Promi
  * Ends the provisional factors and the provisional identity links. All other identity links become provisional, so that
  * a password reset from the new mailbox ends them. Ends the other open links in messages, except undo links, and all
  * sign-ins except the one that asked. Sends a notice to the former address. Uses up the link last, so that it works
- * again if a store fails half-way.
- * @throws OAuthError `invalid_token` with status 400, also if another account has taken the address meanwhile. The
- * owner of that account then gets a message. `temporarily_unavailable`
+ * again if a store fails half-way. If another account has taken the address meanwhile, its owner gets a message.
+ * @throws OAuthError `invalid_token` with status 400, also if another account has taken the address;
+ * `temporarily_unavailable`
  */
 export async function confirmEmailChange({ token, stay, ...cause }: Confirmation, deps: AccountsDeps): Promise<void> {
   const change = await checkEmailChange(token, deps)

@@ -22,7 +22,7 @@ export interface NewPassword {
    * (`disowned`), signed in by an emailed code (`email_sign_in`), or linked an identity (`identity_linked`).
    */
   by: 'change' | 'reset' | 'invitation' | 'disowned' | 'email_sign_in' | 'identity_linked'
-  /** The sign-in that stays. */
+  /** The sign-in that stays when all others end. */
   stays?: StayingSignIn | null | undefined
   /** The language of the message to the user. */
   locale?: string | undefined
@@ -34,10 +34,10 @@ export const UNFINISHED_FOR_MS = 60 * 60 * 1000
 
 /**
  * Stores a new password hash and ends everything that the former password opened: sessions and tokens, consents, and
- * open links for a reset, a change of address or an enrolment. Ends sessions and consents twice: before the hash is
- * stored, so that a later failure leaves nobody signed in by the former password, and after it, for sign-ins that began
- * in between. Until the second time has succeeded, the change is unfinished: the function rejects, and
- * `finishNewPassword` does the rest when the caller tries again.
+ * open links for a reset, a change of address or an enrolment. Ends sessions and consents before the hash is stored, so
+ * that a later failure leaves nobody signed in by the former password. Ends them again afterwards, for sign-ins that
+ * began in between. If this second time fails, the function rejects and the change stays unfinished. When the caller
+ * tries again, `finishNewPassword` does the rest.
  * @returns `false` if the stored hash is no longer the one of `user`, and so stays as it is
  */
 export async function setNewPassword(
@@ -167,7 +167,7 @@ function nameOf(userId: string, passwordHash: string): string {
 
 interface PasswordChange {
   userId: string
-  /** The sign-in that asks. */
+  /** The sign-in that asks for the change. It stays. */
   stays?: StayingSignIn | undefined
   currentPassword: string
   newPassword: string
@@ -196,8 +196,8 @@ export async function changePassword(change: PasswordChange, deps: AccountsDeps)
   await requireGoodPassword(deps.policy, newPassword, { username: verified.username, email: verified.email })
   const next = await deps.hashing.hash(newPassword)
   if (await setNewPassword(verified, next, given, deps)) return
-  // The stored hash changed since it was read. If a login rehashed the same password, the current password still
-  // matches; if the password itself changed, `provePassword` throws.
+  // The stored hash changed since it was read. If a sign-in has only replaced the hash, the current password still
+  // matches. If the password itself changed, `provePassword` throws.
   const again = await provePassword({ user: await deps.users.findById(userId), ...proof }, deps)
   if (!(await setNewPassword(again, next, given, deps))) throw wrongPassword()
 }
@@ -218,8 +218,8 @@ export async function replacePassword(userId: string, newPassword: string, deps:
   await requireGoodPassword(deps.policy, newPassword, { username: user.username, email: user.email })
   const next = await deps.hashing.hash(newPassword)
   const given: NewPassword = { by: 'change', origin: NO_REQUEST }
-  // The first call fails if the hash changed since it was read: a login rehashed it, or another request set a password.
-  // Either way the second call replaces the present hash.
+  // The first call fails if the hash changed since it was read: a sign-in has replaced the hash, or another request has
+  // set a password. The second call then replaces the present hash.
   if ((await setNewPassword(user, next, given, deps)) || (await setNewPassword(await find(), next, given, deps))) return
   throw new OAuthError('invalid_grant', 'Another request has changed the password meanwhile.')
 }

@@ -20,7 +20,6 @@ export interface MessageCodes {
   redeem: NonNullable<OneTimeTokenStore['redeemCode']>
 }
 
-/** The dependencies of the account use cases. */
 export interface AccountsDeps {
   issuer: string
   /**

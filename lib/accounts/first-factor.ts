@@ -46,7 +46,7 @@ export async function holderOf(
     identity === undefined || writes?.link !== undefined
       ? await users.findById(userId)
       : ((await users.findByIdentity?.(identity)) ?? null)
-  // A take-over does not compare the mark: it ends the password, and a parallel sign-in may have done so just now.
+  // A take-over does not compare the mark, because a parallel take-over may have ended the password just now.
   const isMarked = writes?.takesOver === true || (user !== null && equalSecrets(markOf(user, by), mark))
   return user?.id === userId && counts(user, { by, connection }, deps) && isMarked ? user : null
 }

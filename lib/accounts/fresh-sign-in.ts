@@ -36,7 +36,7 @@ const isFresh = (since: number, now: number): boolean => now - since <= FRESH_FO
 
 interface FreshSignIn {
   user: User
-  /** The sign-in that asks. */
+  /** The sign-in that asks for the change. */
   sid: string
   /** The level and time of the sign-in. */
   authentication: AuthenticationContext

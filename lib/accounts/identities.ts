@@ -8,7 +8,7 @@ import { addressed, type MessageCause } from './outbox.ts'
 import { opens, opensWithoutLink, waysIn } from './ways-in.ts'
 import type { Ending } from './slots.ts'
 
-/** The public id of a link: a digest, which shows neither issuer nor subject. */
+/** The public id of a link: a digest, which reveals neither issuer nor subject. */
 export const linkIdOf = ({ issuer, subject }: Identity): string => digest(JSON.stringify([issuer, subject]))
 
 /** Makes the stored form of a link. `isProvisional`: true if the user has an address that nobody proved. */

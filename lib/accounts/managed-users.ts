@@ -126,9 +126,9 @@ export interface ManagedUsers<Act extends UserAct = UserAct> {
   export(id: string, act?: Act): Promise<UserExport>
   /**
    * Makes an access token with which `by` sees the service as the user, for the service's own audience: `sub` is the
-   * user, and `act.sub` the actor. It is valid for at most `admin.impersonation.expiresIn` seconds, and ends with the
-   * actor's sign-in or account. The routes of accounts and of administration refuse it. `reason`: 10 to 500 characters.
-   * `scope`: the requested scopes. Left out: all possible ones except `offline_access`.
+   * user, and `act.sub` the actor. The token is valid for at most `admin.impersonation.expiresIn` seconds, and ends
+   * with the actor's sign-in or account. The routes of accounts and of administration refuse it. `reason`: 10 to 500
+   * characters. `scope`: the requested scopes. Left out: all possible ones except `offline_access`.
    * @throws OAuthError `conflict` for a disabled user, if the user is the actor, or if the actor has no active account;
    * `access_denied` for a client as the actor; `invalid_request` without a reason, or if the option `admin` is off or
    * has `impersonation: false`; `invalid_scope`

@@ -26,7 +26,7 @@ const ENDED_BY: Readonly<Record<OneTimeTokenPurpose, TokenEnd | null>> = {
   invitation: 'owner',
   // Only reports that the invitation was accepted.
   invitation_done: 'account',
-  // Protects the owner of the mailbox from an account of a stranger, as long as the account has the same password.
+  // Marks an account that a stranger may have made with another person's address, while its password stays the same.
   contested_sign_up: 'account',
   // Notes the sign-in that outlived the last change of the password. Each later change replaces or removes the note.
   kept_session: 'account',

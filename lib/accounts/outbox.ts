@@ -16,8 +16,8 @@ export interface MessageCause {
   /** The request that caused the message: for the event about its delivery, and for the reader of the message. */
   origin: Origin
   /**
-   * A secret of the browser that asked for the message. The token of the message is bound to it. No message and no
-   * event contains it.
+   * A secret of the browser that asked for the message. The token of the message, if any, is bound to this secret. No
+   * message and no event contains the secret.
    */
   asker?: string | undefined
 }

@@ -25,7 +25,7 @@ interface PasswordPolicyDeps {
   onHookFailure(error: unknown): void
 }
 
-/** Why a new password is refused. */
+/** The reason why a new password is refused. */
 export interface PasswordRefusal {
   reason: PasswordRefusalReason
   /** A sentence for the response. */

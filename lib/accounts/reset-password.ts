@@ -204,8 +204,8 @@ async function proveAddress(user: User, since: number, origin: Origin, deps: Acc
 }
 
 /**
- * How long an account stays contested. After this time, a confirmation link that the owner of the mailbox gets no
- * longer looks like the answer to their own sign-up.
+ * The time for which an account stays contested. During this time, the owner of the mailbox may still expect a
+ * confirmation link for their own sign-up, and so confirm the account of a stranger.
  */
 const REMEMBERED_FOR_MS = 30 * 24 * 60 * 60 * 1000
 

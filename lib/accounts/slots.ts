@@ -175,7 +175,7 @@ export interface AuditedAct<Answer> {
 
 /** The parts that a feature adds to the account use cases. All are optional. */
 export interface AccountSlots {
-  /** Asks for a further step of a sign-in, or commits it. */
+  /** Asks for a further step of a sign-in, or commits the sign-in. */
   afterFirstFactor?(first: SignIn, browser: Browser, commit: Commit): ReturnType<Commit>
   /**
    * Returns the step for which `afterFirstFactor` made the ticket, and the proofs before it. `null`: the ticket is not
@@ -206,8 +206,8 @@ export interface AccountSlots {
   /** Returns the ways into the account that the feature offers this user now. */
   ways?(user: User): Promise<readonly WayIn[]>
   /**
-   * Returns a function that checks if a sign-in includes the user's second factor, which changes of the account then
-   * require. `null`: the user has no second factor.
+   * Returns a function that checks if a sign-in includes the user's second factor. Changes of the account then require
+   * that factor. `null`: the user has no second factor.
    */
   proof?(user: User): Promise<((signIn: AuthenticationContext) => boolean) | null>
   /**

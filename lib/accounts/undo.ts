@@ -164,7 +164,7 @@ async function removeFactors(user: User, cause: MessageCause, deps: AccountsDeps
   await endAll()
   for (const { end } of slots) await end?.(user, { what: 'all' }, cause)
   await endAll()
-  // Keeps a reset link, because its mailbox is the one that got this link, and no second one is sent for five minutes.
+  // Keeps a reset link: it went to the mailbox that got this link, and no second reset link is sent for five minutes.
   await endOpenTokens(user.id, 'owner', deps, 'password_reset')
   return user
 }

@@ -98,7 +98,7 @@ export function awaitsConfirmation(user: User, { users, outbox }: Pick<AccountsD
 
 /**
  * Confirms the address that the link was sent to: marks the present address as verified, or makes a change of address.
- * A link works once. It is used up last, so that it works again if a store fails.
+ * A link works once. The link is used up last, so that it works again if a store fails.
  *
  * @returns the user as read before the write; `null` after a change of address
  * @throws OAuthError `invalid_token` with status 400; `temporarily_unavailable`

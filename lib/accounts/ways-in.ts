@@ -57,7 +57,7 @@ export async function factorsOf(
   return null
 }
 
-/** How a user can sign in now. */
+/** The ways in which a user can sign in now. */
 export interface WaysIn {
   password: boolean
   /** The links that can sign this user in now: `opens` holds, and the connection is enabled. */

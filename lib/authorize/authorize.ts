@@ -29,10 +29,9 @@ export interface AnswerToClient {
   response: AuthorizationResponse
 }
 
-/** The outcome of an authorization request. */
 export type AuthorizeOutcome =
   | AnswerToClient
-  /** The user has to take this step first. The consent page shows the `facts`. */
+  /** The user must take this step first. The consent page shows the `facts`. */
   | { to: 'sign_in' | 'sign_up' | 'second_factor' | 'enrolment' }
   | { to: 'consent'; facts: Facts }
 
@@ -92,7 +91,7 @@ async function gatherFacts(
   { session, answered, remembered }: BrowserContext,
   deps: AuthorizeDeps
 ): Promise<Facts> {
-  // A pushed request cannot drop its `prompt` from the address, so a sign-in after the push satisfies `prompt=login`.
+  // Nothing can remove `prompt=login` from a pushed request, so a sign-in after the push satisfies it.
   const isAnswered = params.pushed !== undefined && session !== null && session.authenticatedAt >= params.pushed.at
   const { dpop_jkt: key, ...others } = isAnswered ? satisfied(params, 'login') : params
   const request = parseAuthorizationRequest(

@@ -50,7 +50,7 @@ export interface Facts {
   canSignUp: boolean
   /** True if every client must push its requests. */
   mustPush: boolean
-  /** The page that the person has just answered for this request. */
+  /** The page that the person has just answered for this request. `null`: none. */
   answered: 'sign_in' | 'consent' | null
   /** Milliseconds since the epoch. */
   now: number

@@ -30,7 +30,7 @@ const shown = (value: string): string =>
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /**
- * Describes a refused address for the log. Shows its origin, and those path segments that a registered address has too.
+ * Describes a refused address for the log. Shows the origin, and the path segments that a registered address has too.
  * Any other segment may be a secret, so only its length is shown.
  */
 function shapeOf(uri: string, registered: readonly string[]): string {

@@ -12,8 +12,8 @@ import type { AuthorizationRequest } from '../protocol/authorization-request.ts'
 export type RequiredAcr = readonly string[] | null
 
 /**
- * The dependencies of the authorization endpoint and its pages. They include those of the grants, because the
- * authorization code grant completes the flow.
+ * The dependencies of the authorization endpoint and its pages, and those of the grants, because the authorization code
+ * grant completes the flow.
  */
 export interface AuthorizeDeps extends GrantDeps {
   browserSessions: BrowserSessions

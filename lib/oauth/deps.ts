@@ -40,7 +40,6 @@ export interface TokenSlots {
   beforeTokens?(first: GrantSignIn, call: GrantCall, at: 'sign_in' | 'commit'): Promise<OAuthError | null>
 }
 
-/** The dependencies of a grant. */
 export interface GrantDeps extends Required<TokenSlots>, Targets {
   accounts: AccountsDeps
   /** The grants that are on. */
@@ -80,7 +79,6 @@ export interface GrantContext {
 /** The rate limit that counts a new account of a connection. `kept`: the attempt counts even if it succeeds. */
 export type SignUpCheck = { rule: 'register' } | { rule: 'connect'; kept: true }
 
-/** A call of the token endpoint. */
 export interface GrantCall extends GrantContext {
   /** Counts an account that the grant is about to create. @throws OAuthError if there were too many */
   reserveSignUp(check: SignUpCheck): Promise<void>
@@ -106,9 +104,9 @@ export interface TokenResponse {
 
 /** A parameter of a grant. */
 interface GrantParam {
-  /** Its maximum length in bytes of UTF-8. */
+  /** The maximum length of a value, in bytes of UTF-8. */
   bytes: number
-  /** Its description in API documents. `null`: they leave the parameter out. */
+  /** The description in API documents. `null`: they leave the parameter out. */
   what?: string | null
 }
 
@@ -133,11 +131,11 @@ export interface GrantDeclaration<Name extends string = string> {
   rightOf?: readonly GrantType[]
   /** The clients that may register for this grant. Absent: all. */
   clients?: {
-    /** Only those with a secret or keys. */
+    /** Only clients with a secret or keys. */
     confidential?: true
-    /** Only those with a redirect URI. */
+    /** Only clients with a redirect URI. */
     redirectUris?: true
-    /** The reason why clients with `firstParty: false` may not have it. */
+    /** The reason why clients with `firstParty: false` may not have the grant. */
     firstParty?: string
   }
   /**
@@ -145,7 +143,7 @@ export interface GrantDeclaration<Name extends string = string> {
    * registers for its `type`.
    */
   signsIn?: 'password' | 'any'
-  /** Its parameters, besides `scope` and those of client authentication. */
+  /** The parameters of the grant, besides `scope` and the parameters of client authentication. */
   params: Readonly<Record<Name, GrantParam>>
   /**
    * The error codes that this grant answers with status 400, besides those of every grant, such as `invalid_request`.
@@ -156,7 +154,7 @@ export interface GrantDeclaration<Name extends string = string> {
 }
 
 export interface Grant<Name extends string = string> extends GrantDeclaration<Name> {
-  /** True if the options turn it on. Absent: always. */
+  /** True if the options turn the grant on. Absent: it is always on. */
   isOn?(deps: Pick<GrantDeps, 'passwordGrant' | 'idTokens' | 'exchange'>): boolean
   /**
    * The rate limit that counts an attempt before `handle`. Absent for a secret of 256 random bits, because only failed

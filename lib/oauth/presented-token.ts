@@ -36,7 +36,7 @@ interface ActiveToken {
   /** The actor of a token that acts in the name of its user. @see RFC 8693 §4.1 */
   act?: ActClaim | undefined
   /**
-   * This and the members below are only for access tokens. A refresh token is for this server only, and the store does
+   * Only access tokens have `aud` and the members below. A refresh token is for this server only, and the store does
    * not know when it was made.
    */
   aud?: string | readonly string[]

@@ -63,7 +63,7 @@ export async function signForFamily(
 ): Promise<{ user: User; access: AccessAnswer }> {
   const { resources = [] } = readAuthorizationDetails(family.authorization)
   const target = targetOf(asked, { resources }, client, deps)
-  // The client's `acr` was raised after the family began. The family stays: it works again once the `acr` is lowered.
+  // The client's `acr` was raised after the family began. The family stays, and works again once the `acr` is lowered.
   if (!isContent(client, family.acr)) throw attempt.refused('acr')
   const user = await activeUser(family, attempt, deps)
   const { answer } = await accessAnswer(

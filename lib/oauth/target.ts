@@ -43,7 +43,7 @@ export interface Targets {
 
 /** The feature that gives scopes of administration. */
 export interface Administration {
-  /** Asks the host which of these scopes it gives. `user`: `null` for the token of a client itself. */
+  /** Returns those of the `scopes` that the host gives. `user`: `null` for the token of a client itself. */
   allow(asked: { user: User | null; client: Client | null; scopes: string[] }): Promise<readonly string[]>
 }
 
@@ -91,7 +91,7 @@ export function namedResources(asked: Asked, client: Client | null, targets: Tar
   return [...new Set(found as Resource[])]
 }
 
-/** True if one of these texts of the configuration names an API whose `aud` is in `audience`. */
+/** True if one of the `texts`, which the configuration contains, names an API whose `aud` is in `audience`. */
 export function isAudience(
   texts: readonly string[],
   audience: readonly string[],

@@ -24,7 +24,7 @@ const ISSUERS: ReadonlyMap<string, string> = new Map(
     .filter(({ id }) => id !== 'microsoft')
     .map(({ id, provider: { issuer } }) => [id, issuer])
 )
-/** Provider names that stand for the source's own accounts. They are no links to a provider. */
+/** Provider names that stand for accounts of the source itself, and so for no link to a provider. */
 const OF_THE_SOURCE = ['auth0', 'email', 'password', 'phone']
 
 /** Returns the links to import, and the providers of links that can't be imported. */
@@ -53,7 +53,7 @@ function linksOf(
 interface Planned extends UserToImport {
   /** The format of the hash. `null`: the user has no hash that the service can verify. */
   hash: string | null
-  /** The reason why the import omits the source's hash. `null`: it omits none. */
+  /** The reason why the import omits the source's hash. `null`: the import omits no hash. */
   unusable: string | null
   /** Providers of the links that the import omits. */
   leftOut: readonly string[]

@@ -7,7 +7,7 @@ import { CLIENT_CREDENTIALS } from './client-credentials.ts'
 import { PASSWORD } from './password.ts'
 import { REFRESH_TOKEN } from './refresh-token.ts'
 
-/** The grants of the kernel, in the order of the metadata and the reference. Those of features follow. */
+/** The grants of the kernel, in the order of the metadata and the reference. The grants of features follow. */
 export const GRANTS: readonly Grant[] = [PASSWORD, AUTHORIZATION_CODE, REFRESH_TOKEN, CLIENT_CREDENTIALS]
 
 /** The parameters of these grants, each with its limit in bytes of UTF-8. */
