@@ -18,8 +18,8 @@ import type { PathName } from './settings/paths.ts'
 import type { Settings } from './settings/settings.ts'
 
 /**
- * An optional part of the service: one folder of `features`, and one line in `features/index.ts`. The kernel knows this
- * interface and no feature. `On`: the settings of the feature.
+ * An optional part of the service: one folder of `features`, and one line in `features/index.ts`. The kernel is the
+ * code outside of `features`: it knows this interface and no feature. `On`: the settings of the feature.
  */
 export interface Feature<On = unknown> extends FeatureSection {
   /** The names of the features that must be created before this one. */

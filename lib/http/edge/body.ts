@@ -7,8 +7,8 @@ import { OAuthError } from '../../errors.ts'
 /** The largest body in bytes, except on routes with a limit of their own. */
 export const BODY_LIMIT = 16_384
 /**
- * How deep a body may be nested: deeper than our schemas or a host's profile fields need, and not so deep that a
- * recursion runs out of stack.
+ * The maximum depth of nesting in a body. Our schemas and a host's profile fields need less, and recursive code can
+ * handle more.
  */
 const MAX_JSON_DEPTH = 32
 /** The maximum number of parameters in a form. */

@@ -26,8 +26,9 @@ export interface CookieJar {
   idsOf(request: FastifyRequest, kind: CookieName): string[]
   /**
    * Sets the cookies, and clears others in the browser to make room. Replaces a cookie of the same name in the reply.
-   * `yields`: makes room only by clearing flows, and keeps the newest flow that our own pages began. Set it if another
-   * site may have caused the request, or if the cookie is worth less than the others.
+   * `yields`: makes room only by clearing `flow` cookies (sign-ins at a provider), and keeps the newest flow that our
+   * own pages began. Set it if another site may have caused the request, or if the cookie is worth less than the
+   * others.
    *
    * @throws OAuthError `invalid_request` if a cookie of an unfinished task (`UNDER_WAY`) does not fit. Then nothing is
    * set. Other cookies are set even if they do not fit.
@@ -38,8 +39,8 @@ export interface CookieJar {
   clear(reply: FastifyReply, name: string): void
   pending(reply: FastifyReply, name: string): string | undefined
   /**
-   * Clears the request's cookies of these kinds in the browser. Keeps cookies that the reply sets, cookies whose value
-   * begins with `spared` (the partition of a user), and queries that a remaining cookie needs.
+   * Clears the request's cookies of these kinds in the browser. Keeps cookies that the reply sets, and `query` cookies
+   * that a remaining cookie needs. Keeps cookies whose value begins with `spared`, the prefix of one user's cookies.
    */
   forget(reply: FastifyReply, kinds: readonly CookieName[], spared?: string): void
 }
@@ -74,7 +75,10 @@ const MAX_WAITING = 3
  * a dot.
  */
 const FLOW_MARK = /^[ox][0-9a-z]{8}\./
-/** Makes the mark of a flow, without the dot. `isOurs`: a page of ours began the flow, not a link on another site. */
+/**
+ * Makes the beginning of a flow's value, without the dot. `isOurs`: a page of ours began the flow, not a link on
+ * another site.
+ */
 export const flowMark = (isOurs: boolean, startedAt: number): string => (isOurs ? 'o' : 'x') + startedAt.toString(36)
 
 type Sent = ReturnType<typeof sentCookies>[number]

@@ -84,10 +84,10 @@ export function hookOf<Found>(check: Check<Found>, to: string, answer?: Answer):
 }
 
 /**
- * Lets a request continue after a hook that was called with a callback. Fastify passes a callback to `async` hooks of
- * the host too. Such a hook may pass all its arguments on to ours and await `answer`. Then `answer` resolves and `done`
- * is not called, so that the later checks of the host's hook count. Otherwise `open` calls `done`. After a refusal,
- * only `done` is called, and `answer` never resolves.
+ * Lets a request continue after a hook that was called with a callback. An `async` hook of the host also gets a
+ * callback from Fastify, and may pass it on to our hook and await the result. If the host awaits `answer`, `open`
+ * resolves `answer` and does not call `done`, so that the later checks of the host's hook count. Otherwise `open` calls
+ * `done`. After a refusal, only `done` is called, and `answer` never resolves.
  */
 function goingOn(done: HookHandlerDoneFunction): { open(): void; answer: PromiseLike<void> } {
   const waiting: Array<() => void> = []

@@ -84,7 +84,7 @@ export function requestBrowser({
   const cookieOf = (request: FastifyRequest): string | undefined => given.get(request) ?? cookie.read(request)
   const setCookie = (reply: FastifyReply, value: string): void => {
     const former = cookieOf(reply.request)
-    // The cookies of a session and of a pending link both begin with the partition of their user.
+    // The cookies of a session and of a pending link begin with the same prefix if their user is the same.
     const user = partitionIn(value)
     if (former === undefined || partitionIn(former) !== user)
       jar.forget(reply, former === undefined ? OF_A_USER : UNDER_WAY, user)

@@ -20,8 +20,8 @@ export function requestIdOf({ id }: Pick<FastifyRequest, 'id'>): string {
 }
 
 /**
- * The origin and the id of a request, for events. `request.ip` obeys the host's `trustProxy`. Each part has a maximum
- * length, because a stranger may have chosen it, and event handlers and log systems store it.
+ * The IP address, the user agent and the id of a request, for events. `request.ip` obeys the host's `trustProxy`. Each
+ * part has a maximum length, because a stranger may have chosen it, and event handlers and log systems store it.
  */
 export function originOf(request: FastifyRequest): Origin {
   return {

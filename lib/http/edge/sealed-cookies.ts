@@ -12,7 +12,7 @@ type SealedKind = Exclude<SealedName, 'query'>
 interface Written {
   /** Tells cookies of one kind apart. `''`: there is only one. */
   id?: string
-  /** The readable beginning of the value: a time by which the cookie jar sorts, or the partition of a user. */
+  /** The readable beginning of the value: a time by which the cookie jar sorts, or the prefix of one user's cookies. */
   mark?: string
   /** The query of the journey, `''` or `?…`. */
   query: string
@@ -121,17 +121,17 @@ export interface PlainCookie {
 export interface PlainCookies {
   /** The session of the signed-in user. */
   session: PlainCookie
-  /** The ticket between the first factor and the second. */
+  /** The sealed proof of the first factor, until the second factor is given. */
   step: PlainCookie
-  /** The mark of a browser that need not give the second factor; `null`: browsers are not remembered. */
+  /** The cookie of a browser in which the user need not give the second factor; `null`: browsers are not remembered. */
   trusted: PlainCookie | null
-  /** The mark of a browser that was asked to create a passkey. */
+  /** The cookie of a browser in which a user was asked to create a passkey. */
   prompted: PlainCookie
   /** The token of the accounts to which this browser is known, by a password, a second factor or a session. */
   device: PlainCookie
   /**
-   * The invitation to set up a second factor, kept from the visit of its link until the sign-in. `null`: second factors
-   * are off.
+   * The invitation to set up a second factor, kept from the button on the page of its link until the sign-in. `null`:
+   * second factors are off.
    */
   enrolment: PlainCookie | null
 }

@@ -33,7 +33,7 @@ export interface PageDeps extends PageErrorDeps, Pick<HttpDeps, 'limiter' | 'reg
   waiting: Waiting
   /** The minimum length of a new password, in code points. */
   minLength: number
-  /** The address of an endpoint as a page or a redirect has it: with the prefix of the host's instance. */
+  /** The path of an endpoint for links and redirects: with the prefix of the host's instance. */
   link(name: PathName): string
   /** The pages that exist, so that other pages can link to them. `consents`: clients can ask people for consent. */
   offers: { signup: boolean; reset: boolean; emailVerification: boolean; account: boolean; consents: boolean }
@@ -97,7 +97,7 @@ export interface Journey {
   /** The target of a sign-in: a local path or an absolute URL. */
   next: string
   /**
-   * The authorization request of an app on a device, without the parameters that a sign-in settles; `null` for any
+   * The authorization request of an app on a device, without the parameters that a sign-in satisfies; `null` for any
    * other journey. The sign-in page answers this request itself, because such an app gets a code only as the answer to
    * a page.
    */
@@ -150,7 +150,7 @@ export interface PageSlots {
   part?(deps: PageDeps): PagePart
 }
 
-/** Additions of a feature to pages of the kernel. */
+/** Additions of a feature to the built-in pages. */
 export interface PagePart {
   /** Fields of the model of the sign-in page. */
   login?(journey: Journey, refused: RefusedForm | null): AddedTo<'login'>

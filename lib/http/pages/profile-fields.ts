@@ -15,7 +15,7 @@ interface RegistrationInput {
   fields: Record<string, unknown>
 }
 
-/** The form of the sign-up page over the host's `registration.fields`. */
+/** The form of the sign-up page for the host's `registration.fields`. */
 interface ProfileForm {
   /** The names of all fields that a person can fill in. */
   names: readonly string[]
