@@ -43,7 +43,7 @@ export const sendBy = (other: typeof fetch): void => {
  */
 export const answered: Record<string, Promise<{ appState: unknown }>> = {}
 
-/** True if the address contains the response to a sign-in. A page may use one of the names for itself. */
+/** True if the URL contains an authorization response. One of the parameters alone may be the page's own. */
 export const isAnswer = (url: string): boolean => /[?&]state=/.test(url) && /[?&](code|error)=/.test(url)
 
 /** The promises of `once` for all clients of the page: runs under way, and kept results. */

@@ -47,7 +47,7 @@ export function reservedIds(
 }
 
 /**
- * Checks the clients that the host lists. Rows of a client store pass only `checkClient`, at run time (`clientRows`).
+ * Checks the clients that the host lists. Rows of a client store get only `checkClient`, when read (`clientRows`).
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`
  */
 export function checkClients(

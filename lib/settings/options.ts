@@ -164,8 +164,8 @@ const PLAIN_OPTIONS = {
    * `password_changed`, `already_registered`, `invitation`, `new_sign_in`, `email_change`, `email_change_requested`,
    * `email_changed`, `email_change_refused`, `account_removed`, `impersonated`, `identity_linked`, `identity_unlinked`,
    * `second_factor_failed`, `factor_added`, `factor_disabled`, `factor_removed`, `recovery_code_used`,
-   * `passkey_counter_regressed`, `sign_in_code`. No response waits for it. A failure is logged and retried. Password
-   * reset, email verification, invitations and sign-in codes need it.
+   * `passkey_counter_regressed`, `sign_in_code`. No response waits for a message. A failure is logged and retried.
+   * Password reset, email verification, invitations and sign-in codes need it.
    */
   sendMessage: fn<SendMessage>(),
   /** `false` turns all limits off. Each rule is `false` or an object such as `{ windowMs, max }`. */

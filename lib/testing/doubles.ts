@@ -170,8 +170,8 @@ const TAKES = 'totpCode takes a key in base32, an otpauth: URI that has one, or 
 
 /**
  * Computes the code that an authenticator app shows.
- * @param secret the key in base32, as `POST /auth/factors/totp` answers it, the `otpauth:` URI, or the bytes of the
- * key, as `importTotp` takes them
+ * @param secret the key in base32 (from `POST /auth/factors/totp`), the `otpauth:` URI, or the bytes of the key (as for
+ * `importTotp`)
  * @param now milliseconds since the epoch, such as `clock.now()` of a stepped clock. Default: the machine's clock
  * @throws TypeError if `secret` contains no key, or `now` is negative or not finite
  * @example await app.inject({ method: 'POST', url: '/auth/factors/totp/confirm', headers, payload: { enrolment, code:
@@ -206,7 +206,7 @@ export interface LossOptions {
 
 /**
  * Wraps the store to simulate a network that loses calls or answers. The call then rejects with an `OutageError`. One
- * counter counts the calls of all these methods, also of nested objects (`state.tokens`), so that each test run loses
+ * counter counts the calls of all `methods`, also of nested objects (`state.tokens`), so that each test run loses
  * the same calls. A retry with the same object as an argument succeeds, because callers retry only a few times.
  * `lost()` returns the number of lost calls and answers so far.
  */

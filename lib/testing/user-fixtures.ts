@@ -70,8 +70,8 @@ export async function add({ store, add: addUser }: UserStoreSubject, user: NewUs
 }
 
 /**
- * Removes empty fields of a user and sets missing flags to `false`, so that a store with `null` for a missing value
- * equals one that leaves the field out.
+ * Removes empty fields of a user and sets missing flags to `false`. A user with `null` for a missing value is then
+ * equal to a user without the field.
  */
 export function saidOf(user: User | null): Record<string, unknown> {
   const { emailVerified = false, disabled = false, ...rest } = user ?? {}

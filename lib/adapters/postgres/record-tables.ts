@@ -44,11 +44,10 @@ export const sweepAfter = (ends: string, due: string, now: string): string =>
  * The table and the functions of a record store, as migrations. A released step is never edited. `prefix` is
  * `"schema".` or empty.
  *
- * Most updates of a record write no index (HOT), because the indexed columns stay as they are, usually also
- * `sweep_after`, and the pages have room for the new version of a row. Autovacuum cleans the pages at 2 % of dead rows
- * instead of 20 %, because otherwise a sweep steps over millions of dead entries. An operator may have made the table
- * before, in partitions with their own storage parameters. So a separate statement adds the primary key, also to such a
- * table.
+ * Most updates of a record write no index (HOT). They change no indexed column, usually not even `sweep_after`, and the
+ * pages have room for the new version of a row. Autovacuum cleans the pages at 2 % of dead rows instead of 20 %,
+ * because otherwise a sweep steps over millions of dead entries. An operator may have made the table before, in
+ * partitions with their own storage parameters. So a separate statement adds the primary key, also to such a table.
  */
 export const recordMigrations = (prefix: string, table: string): readonly MigrationStep[] => [
   `CREATE TABLE IF NOT EXISTS ${prefix}${table} (

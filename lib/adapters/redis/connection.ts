@@ -91,7 +91,7 @@ const CONNECTED_OR_SOON: readonly string[] = ['ready', 'wait', 'connecting', 'co
 /** The functions that end the calls under way on a client when its connection breaks. */
 const underWay = new WeakMap<RedisClient, Set<() => void>>()
 
-/** Adds one pair of listeners for the life of the client, also if several connections share it. */
+/** Adds the listeners once for the life of the client, also if several connections share it. */
 function underWayOn(client: RedisClient): Set<() => void> {
   const known = underWay.get(client)
   if (known !== undefined) return known
@@ -207,7 +207,7 @@ export function redisConnection(
     }
     const broken = (): void => {
       askAgainAt = 0
-      // In a Cluster, calls to the other nodes continue, so none of them is rejected here.
+      // In a Cluster, calls to the other nodes continue, so no call is rejected here.
       if (client.isCluster) texts.wipe()
       else giveUp(brokenConnection)
     }

@@ -30,13 +30,13 @@ interface RedisRecordsOptions {
   prefix: string
 }
 
-/** KEYS: the records. */
+/** KEYS: the keys of the records. */
 const READ = defineKeyScript("return redis.call('MGET', unpack(KEYS))")
 
 /**
- * KEYS: the records. ARGV, three for each record: the required version (empty: no record, `*`: any), the new value
- * (empty: removed, `-`: unchanged), and the milliseconds to live (0: no end). Replies with 1, or with all current
- * records if one is not as expected.
+ * KEYS: the keys of the records. ARGV, three for each record: the required version (empty: no record, `*`: any), the
+ * new value (empty: removed, `-`: unchanged), and the milliseconds to live (0: no end). Replies with 1, or with all
+ * current records if one is not as expected.
  */
 const COMMIT = defineKeyScript(`
 ${SLACK}
@@ -140,8 +140,9 @@ export interface RedisState extends State {
 /**
  * State in Redis 6.2 or later, or Valkey: any number of instances. `client` is a `Redis` or a `Cluster` of ioredis,
  * which the host closes. Every operation is a script that reads records, or compares and writes them. The scripts of
- * one turn of the event loop share one round trip (in a Cluster one for each slot), which rejects after 250 ms without
- * an answer. The records of a user lie in one hash slot. A key contains only digests of data of a user or a client.
+ * one turn of the event loop share one round trip (in a Cluster one for each slot). The calls reject after 250 ms
+ * without an answer. The records of a user lie in one hash slot. A key contains only digests of data of a user or a
+ * client.
  */
 export function redisState(
   client: RedisClient,

@@ -71,8 +71,8 @@ function missingSteps(connection: Connection, component: string, steps: readonly
 }
 
 /**
- * Throws a `StartError` and the error of a temporary condition unchanged. Converts any other error to a `StartError`,
- * because an operator must fix its cause.
+ * Runs `work`. A `StartError` and the error of a temporary condition pass unchanged. Any other error becomes a
+ * `StartError`, because an operator must fix its cause.
  */
 function explaining<Result>(component: string, work: () => Result): Result {
   try {

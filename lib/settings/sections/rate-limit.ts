@@ -106,7 +106,10 @@ const RULES = {
    * together.
    */
   device: rule(TEN_MINUTES, 5, 'failed'),
-  /** Fetches of the documents of unknown clients that people without a session cause, per address. */
+  /**
+   * Fetches of the documents of unregistered clients, per address. An authorization request of a signed-in user does
+   * not count.
+   */
   clientMetadata: rule(MINUTE, 30, 'all'),
   /** Requests of administrators, per person or machine client. */
   admin: rule(MINUTE, 120, 'all')
