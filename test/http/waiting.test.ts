@@ -4,6 +4,7 @@ import { memoryUserStore } from '../../lib/index.ts'
 import { PASSWORD } from '../support/app.ts'
 import { formAction, testBrowser } from '../support/browser.ts'
 import { cookieName } from '../support/cookies.ts'
+import { CLIENTS } from '../support/openid.ts'
 import { giveSecondFactor } from '../support/second-factor.ts'
 import { turns } from '../unit/accounts/world.ts'
 import { appOf, BOB, hasSession, known, NEXT, press, queryOf, send } from './support/journeys.ts'
@@ -84,6 +85,29 @@ t.test('reports that the password was set if the store fails before the sign-in'
   t.match(url, /\/auth\/reset-password\?.*done=reset$/)
   t.equal(reply.statusCode, 200)
   t.notOk(hasSession(browser))
+})
+
+t.test('keeps a link and its journey while the client store is down', async (t) => {
+  let isDown = false
+  const findById = async (id: string) => {
+    if (isDown) throw new Error('the store is down')
+    return CLIENTS.find(({ clientId }) => clientId === id) ?? null
+  }
+  for (const [page, form, next] of [
+    ['signUp', {}, /\/cb\?code=/],
+    ['forgot', { password: NEXT }, /\/cb\?code=/]
+  ] as const) {
+    const subject = await appOf(t, memoryUserStore(), { clients: { findById } })
+    const { browser } = subject
+    if (page === 'forgot') await known(subject)
+    await send(t, browser, page, 'one')
+    const link = await subject.link()
+    isDown = true
+    t.equal((await browser.get(link)).statusCode, 503, page)
+    t.equal((await press(browser, link, form)).reply.statusCode, 503, page)
+    isDown = false
+    t.match((await press(browser, link, form)).url, next, page)
+  }
 })
 
 t.test('confirms without a sign-in if a session from the typed password would have ended', async (t) => {

@@ -113,8 +113,8 @@ export interface Journeys {
   /** The journey of a query string, `''` or `?…`, that was stored meanwhile. Throws like `read`. */
   from(query: string): Promise<Journey>
   /**
-   * The journey of a link in a message. Leads to the home page if there is no query or if reading it fails. For
-   * example, the client may be gone, or the client store may be down.
+   * The journey of a link in a message. Leads to the home page if there is no query, or if the query is refused, for
+   * example because its client is gone. Rejects if the client store is down, so that the link and the journey remain.
    */
   kept(query: string | null | undefined): Promise<Journey>
 }

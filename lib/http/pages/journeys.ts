@@ -1,3 +1,4 @@
+import { OAuthError } from '../../errors.ts'
 import { isNative, unknownOf, BY_TOKEN } from '../../clients/rights.ts'
 import type { ClientLookup } from '../../ports/client-store.ts'
 import { byStranger } from '../edge/cors.ts'
@@ -75,7 +76,8 @@ export function createJourneys(
     async kept(query) {
       try {
         return await journeyOf(parseForm((query ?? '').slice(1)), BY_TOKEN)
-      } catch {
+      } catch (error) {
+        if (!(error instanceof OAuthError)) throw error
         return await journeyOf({}, BY_TOKEN)
       }
     }
