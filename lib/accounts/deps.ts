@@ -44,7 +44,7 @@ export interface AccountsDeps {
   messageBound: MessageBound
   /** `email`: a new username is an email address, and is stored as the account's email too. */
   usernames: 'email' | 'any'
-  /** True if an account must confirm its email before it can sign in. */
+  /** True if a user must confirm their email before they can sign in with a password or a passkey. */
   verifyEmail: boolean
   /** The connections by id. A link whose connection is missing here opens nothing. */
   connections: ReadonlyMap<string, ConnectionWay>

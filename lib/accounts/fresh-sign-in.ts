@@ -51,8 +51,8 @@ interface FreshSignIn {
 /**
  * Checks the proof that the change requires (`PROOFS`), so that a stolen session alone can't make it. A user with a
  * second factor must have signed in with it in the last five minutes, because a password alone is not enough for them.
- * Another user must have signed in within that time, or give the password if the change accepts it. A given password is
- * checked even after a fresh sign-in.
+ * Any other user gives the proof of `PROOFS`: for most changes, a sign-in in the last five minutes, or the password. A
+ * given password is checked even after a fresh sign-in, if the change accepts a password.
  * @throws OAuthError `insufficient_user_authentication` if the sign-in is too old or lacks the second factor;
  * `invalid_grant` if the password is wrong; `temporarily_unavailable`
  * @see RFC 9470 §3

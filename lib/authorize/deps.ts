@@ -38,7 +38,10 @@ export interface AuthorizeDeps extends GrantDeps {
 export interface PushedRequests {
   /** True if every client must push its requests. */
   isRequired: boolean
-  /** Seals a request. The client gets `pushed.uri`, with which a browser must come within `expiresInSeconds`. */
+  /**
+   * Seals a request. The client gets `pushed.uri`, with which a browser must come within `expiresInSeconds`.
+   * @throws OAuthError `invalid_request` for a request that is too long
+   */
   push(params: AuthorizationParams): AuthorizationParams & { pushed: Pushed }
   expiresInSeconds: number
   /**

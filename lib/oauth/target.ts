@@ -138,7 +138,7 @@ export function admitted(
 
 /**
  * The grant of a request without a consent page: all requested scopes. Without `scope`, all scopes that the client may
- * have for the named API, except those of administration. Leaves out scopes of APIs that the request does not name.
+ * have, except those of administration. Leaves out scopes of APIs that the request does not name.
  * @param but scopes that this kind of grant never has
  * @throws OAuthError `invalid_scope`, `invalid_target`
  */
