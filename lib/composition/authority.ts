@@ -136,7 +136,7 @@ export interface Authority {
   removeFactor(userId: string, factorId: string, options?: { by?: string | undefined }): Promise<boolean>
   /**
    * Removes all second factors and recovery codes of a user who has lost them. Ends all their sessions. Sends a message
-   * if there was a factor. Afterwards the password alone signs in, so verify by other means that the user asks.
+   * if there was a factor. Afterwards the first factor alone signs in, so verify by other means that the user asks.
    * Resolves to the number of removed factors. `by` names the admin, such as an id; it is the field `admin` of the
    * event `factor_removed`. Throws a TypeError for a value that cannot be a name.
    * @throws OAuthError `invalid_grant` if there is no such user; `temporarily_unavailable`

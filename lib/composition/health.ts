@@ -27,7 +27,7 @@ export interface Health {
   /** Age of the signing key in seconds, by algorithm. Empty if the host gave the keys. */
   keyAges: Record<string, number>
   /**
-   * The numbers of passwords that are being hashed and that wait. At `maxQueue` waiting passwords, the next one is
+   * The numbers of passwords that are being hashed and that wait. At `maxQueue` waiting passwords, the next password is
    * refused.
    */
   passwords: { running: number; waiting: number; maxQueue: number }

@@ -17,8 +17,8 @@ interface Awaited extends Pick<Waits, 'name' | 'id' | 'proof'> {
 
 /**
  * `GET` and `POST /auth/check-email`: the page of a browser that waits for a message. The page can be reloaded, shows
- * the same text for all usernames, and can send the message again. The page also takes the code of the message, if the
- * state store can redeem codes and the message is not for a password reset.
+ * the same text whether the account exists or not, and can send the message again. The page also takes the code of the
+ * message, if the state store can redeem codes and the message is not for a password reset.
  */
 export function checkEmailPage(child: FastifyInstance, deps: PageDeps): void {
   const {

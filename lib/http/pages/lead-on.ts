@@ -90,7 +90,7 @@ export async function signInBrowser(
 
 type LinkPurpose = Parameters<typeof isAskedBy>[0]
 
-/** Tells how the browser that opened a link of a message continues. */
+/** Answers questions about the browser that opened a link of a message. */
 interface LinkBrowser {
   /** The waiting request for the message of this link. `null`: this browser did not ask for the message. */
   asked(request: FastifyRequest): FoundWaits | null
