@@ -93,7 +93,7 @@ export interface EventFacts {
    */
   factor_disabled: { userId: string; kind: 'totp' }
   factor_replayed: { userId: string; factorId: string }
-  /** The counter of a passkey did not grow: maybe a copy. `refused`: the sign-in was refused. */
+  /** The counter of a passkey did not grow, maybe due to a copy. `refused`: the sign-in was refused. */
   passkey_counter_regressed: { userId: string; factorId: string; refused: boolean }
   /** The user turned two-step sign-in on or off in the session `sid`. */
   two_step_changed: { userId: string; sid: string; on: boolean }
@@ -104,7 +104,7 @@ export interface EventFacts {
   device_remembered: { userId: string; sid: string }
   /**
    * A signed-in user proved their identity again. `sid`: the session with these `methods`, a new session if another tab
-   * renewed the former.
+   * renewed the former one.
    */
   step_up: { userId: string; sid: string; methods: string[] }
   /** A session, `sid`, began in a browser without a cookie of an earlier one of the user with the present password. */

@@ -52,8 +52,8 @@ interface Held<Task> {
 const CLOSE_TIMEOUT_MS = 5_000
 
 /**
- * Runs tasks that no reply waits for. Their number is bounded, failed ones are retried, and the remaining ones are
- * finished as far as possible when the server closes. The queue is in memory and ends with the process.
+ * Runs tasks that no reply waits for. Their number is bounded. A failed task is retried (`retryDelaysMs`). When the
+ * server closes, each remaining task is tried once. The queue is in memory and ends with the process.
  *
  * An overload is reported when the first task is dropped, and at its end with the number of dropped tasks. An overload
  * ends only when the queue is half empty. Otherwise a queue at its limit would report a new overload with each task.

@@ -25,8 +25,8 @@ export interface DeviceAccount {
  * The device id of a token that a browser got after a sign-in to this account, otherwise `null`. `isCurrent`: true if
  * the password has not changed since that sign-in, because a browser that knows a former password gets no privilege.
  *
- * Nothing is stored. The MACs of an account are bound to the device id and the account, so nobody can make or move one
- * without `key`. The first MAC does not cover the password, so that a forged token is refused without a store read.
+ * Nothing is stored. The MACs of an account are bound to the device id and the account, so nobody can make or move a
+ * MAC without `key`. The first MAC does not cover the password, so that a forged token is refused without a store read.
  */
 export function verifyDevice(
   key: Uint8Array,

@@ -90,9 +90,9 @@ export interface AuditLog {
   /** `null`: there is no entry of this chain. */
   head(chain: string): Promise<AuditHead | null>
   /**
-   * Removes up to `limit` entries that are older than `before`, only from the beginning of a chain. Keeps the last of
-   * them as a mark of the removed prefix, with its MAC, the action `audit_pruned` and no other contents. Removes up to
-   * `limit` IP addresses that are older than `addressesBefore`.
+   * Removes up to `limit` entries that are older than `before`, only from the beginning of a chain. In each chain, the
+   * last of them stays as a mark of the removed prefix, with its MAC, the action `audit_pruned` and no other contents.
+   * Removes up to `limit` IP addresses that are older than `addressesBefore`.
    * @returns the number of removed entries and addresses together
    */
   prune(before: number, limit: number, addressesBefore: number): Promise<number>

@@ -38,7 +38,7 @@ export interface OutboundAnswer {
 }
 
 /**
- * Sends one request. Asks for no content encoding and refuses a response that has one. Head, body, time and the number
+ * Sends one request. Asks for no content encoding, and reads no body that has one. Head, body, time and the number
  * of parallel calls to one origin are bounded. No response can end the process.
  * @throws OutboundError
  */

@@ -13,7 +13,7 @@ interface CookieKind {
   /**
    * The owner of the unfinished task that the cookie belongs to. `null`: it belongs to no task. Cookies of tasks are
    * cleared at each sign-out, and when another user signs in. `of_user`: a sign-in in a browser in which nobody was
-   * signed in also clears the cookie, unless the cookie belongs to that user.
+   * signed in also clears the cookie. A cookie of the user who signs in stays.
    */
   begun: 'by_anyone' | 'of_user' | null
   /**

@@ -2,8 +2,8 @@ import { createPublicKey, type JsonWebKey, verify } from 'node:crypto'
 import { isStrong } from './jws.ts'
 
 /**
- * The offered and accepted algorithms, by their COSE numbers: Ed25519, ES256, RS256. Browsers use the first that the
- * authenticator supports.
+ * The offered and accepted algorithms, by their COSE numbers: Ed25519, ES256, RS256. Browsers use the first
+ * algorithm that the authenticator supports.
  */
 export const PASSKEY_ALGS: readonly number[] = [-8, -7, -257]
 

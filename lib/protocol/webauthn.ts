@@ -229,8 +229,8 @@ function jsonObject(text: () => string, which: string): Members {
 const MAX_ID = 1364
 const MAX_HANDLE = 86
 /**
- * The maximum length of a binary member in characters of base64url: enough for an RSA key and the longest id. An answer
- * with an attestation that was not requested may be longer.
+ * The maximum length of a binary member in characters of base64url: enough for an RSA key and the longest id. A longer
+ * member, such as with an attestation that was not requested, is refused.
  */
 const MAX_BINARY = 14_000
 const MAX_TEXT = 16_384

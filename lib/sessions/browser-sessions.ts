@@ -62,7 +62,7 @@ export interface BrowserSessions {
   renew(methods: AuthenticationProof[], browser: Pick<Browser, 'cookie' | 'session'>): Promise<StartedSession | null>
   /**
    * Prepares the sign-in `sid` to stay when all others of its user end, with a new secret for the session of this
-   * browser. Calls `replaced` with the new cookie each time that the new secret may have replaced the former one.
+   * browser. Calls `replaced` with the new cookie each time that the new secret may have replaced the former secret.
    */
   stay(sid: string, browser: Pick<Browser, 'cookie'>, replaced: (cookie: string) => void): StayingSignIn
   /** Counts a use, by `clientId` if a client takes part. Returns `false` if the session has ended meanwhile. */
