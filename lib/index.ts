@@ -77,6 +77,7 @@ export type {
   PasskeySignals,
   ProfileField,
   ShownEnrolment,
+  ShownOptions,
   ShownScope
 } from './pages/common-model.ts'
 export type { PageModels, PageName, RenderPage } from './pages/model.ts'

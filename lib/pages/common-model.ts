@@ -11,8 +11,18 @@ export interface PageError {
   waitSeconds?: number
 }
 
+/** Options of `pages` that every page has as its fields. */
+export interface ShownOptions {
+  faviconUrl: string | null
+  /** The ways to sign in that come first. */
+  order: 'password-first' | 'providers-first'
+  colorScheme: 'light' | 'dark' | 'auto'
+  /** The host's own stylesheet, linked after `styleUrl`. */
+  stylesheetUrl: string | null
+}
+
 /** Fields of every page. */
-export interface CommonModel {
+export interface CommonModel extends ShownOptions {
   /**
    * The name at the top: the client's own title (`clients[].pages.title`), else the option `pages.title`, else the host
    * name of the issuer.
@@ -20,12 +30,6 @@ export interface CommonModel {
   title: string
   /** `null`: pages show the title instead. `dark`: the URL in dark mode, `null` for the same URL. */
   logo: { url: string; dark: string | null; height: number; alt: string } | null
-  faviconUrl: string | null
-  /** The ways to sign in that come first. */
-  order: 'password-first' | 'providers-first'
-  colorScheme: 'light' | 'dark' | 'auto'
-  /** The host's own stylesheet, linked after `styleUrl`. */
-  stylesheetUrl: string | null
   /** Links of the footer. */
   footer: { terms: string | null; privacy: string | null; support: string | null }
   /**

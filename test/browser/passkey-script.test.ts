@@ -9,6 +9,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import type { Page } from 'playwright-core'
 import t from '../support/tap.ts'
 import { createPageReply } from '../../lib/http/pages/reply.ts'
+import { resolvePages } from '../../lib/settings/sections/pages.ts'
 import { pageAssetRoutes } from '../../lib/http/pages/assets.ts'
 import { RENDERERS } from '../../lib/features/passkeys/pages/renderers.ts'
 import { MODELS } from '../unit/pages/models.ts'
@@ -23,22 +24,6 @@ interface Posted {
   response: Record<string, string> & { transports?: string[] }
 }
 
-const LOOK = {
-  title: 'Example',
-  logo: null,
-  faviconUrl: null,
-  accentColor: '#1f5fbf',
-  colorScheme: 'auto',
-  background: { light: null, dark: null },
-  radius: '0.625rem',
-  layout: 'card',
-  order: 'password-first',
-  font: null,
-  stylesheetUrl: null,
-  texts: {},
-  links: { terms: null, privacy: null, support: null },
-  render: null
-} as const
 const challenge = (): string => randomBytes(40).toString('base64url')
 const HANDLE = randomBytes(32).toString('base64url')
 const made = { exclude: [] as string[], signals: {} }
@@ -59,7 +44,7 @@ async function startPages(): Promise<string> {
     prefix: '/auth',
     passkeys: true,
     renderers: RENDERERS,
-    pages: LOOK
+    pages: resolvePages({}, origin)
   })
   const scriptUrl = pages.assets.passkeys?.url ?? ''
   const form = { action: '/post', error: null }

@@ -10,7 +10,7 @@ import {
 } from '../../pages/texts.ts'
 import { type OwnTexts, withOwnTexts } from '../../pages/own-texts.ts'
 import type { Design } from '../../pages/stylesheet.ts'
-import type { CommonModel } from '../../pages/common-model.ts'
+import type { CommonModel, ShownOptions } from '../../pages/common-model.ts'
 import { type Logo, logoOf } from '../../pages/layout.ts'
 import type { PageModels, PageName, RenderPage } from '../../pages/model.ts'
 import type { Renderers } from '../../pages/render.ts'
@@ -69,7 +69,7 @@ export interface PageReply {
   assets: PageAssets
 }
 
-export interface PageReplyOptions {
+interface PageReplyOptions {
   /** `email` if pages call the username an email address. */
   usernames: Usernames
   issuer: string
@@ -79,13 +79,14 @@ export interface PageReplyOptions {
   passkeys: boolean
   /** The renderers of the features that are on. */
   renderers: Partial<Renderers>
-  pages: Design &
-    Pick<CommonModel, 'title' | 'faviconUrl' | 'order' | 'stylesheetUrl'> & {
-      logo: Logo | null
-      links: CommonModel['footer']
-      texts: OwnTexts
-      render: RenderPage | null
-    }
+  pages: Design & {
+    title: string
+    logo: Logo | null
+    shown: ShownOptions
+    links: CommonModel['footer']
+    texts: OwnTexts
+    render: RenderPage | null
+  }
 }
 
 /** Loads the built-in pages when the first page is sent, because many processes only answer apps. */
@@ -120,14 +121,14 @@ export function createPageReply({
   // Names the origin, because with `no-referrer` a form of the page would come with `Origin: null`, which does not say
   // where the form is from.
   const originAlone = protocol === 'https:' ? 'strict-origin' : 'origin'
-  const { faviconUrl, order, colorScheme, stylesheetUrl, links: footer, texts, render } = pages
+  const { shown, links: footer, texts, render } = pages
   let builtIn: Partial<Renderers> | undefined
   const assets = pageAssets({ prefix, design: pages, passkeys })
   const sources: ContentSecurity = {
     style: `${origin}${assets.style.path}`,
     script: `${origin}${assets.script.path}`,
-    images: [pages.logo?.url, pages.logo?.dark, faviconUrl].filter((url) => typeof url === 'string'),
-    stylesheet: stylesheetUrl,
+    images: [pages.logo?.url, pages.logo?.dark, shown.faviconUrl].filter((url) => typeof url === 'string'),
+    stylesheet: shown.stylesheetUrl,
     passkeys: assets.passkeys === null ? null : `${origin}${assets.passkeys.path}`
   }
   const catalogues: { [Lang in Locale]?: Messages } = {}
@@ -183,10 +184,7 @@ export function createPageReply({
     const lang = localeFor(request, uiLocales)
     return {
       ...brandOf(brand),
-      faviconUrl,
-      order,
-      colorScheme,
-      stylesheetUrl,
+      ...shown,
       footer,
       languages,
       requestId: requestIdOf(request),

@@ -83,6 +83,21 @@ export const CLIENT_PAGES = {
   accentColor: accentOption({ otherwise: '`pages.accentColor`' })
 }
 
+/** Options that are fields of every page's model. `ShownOptions` of `lib/pages/common-model.ts` has their types. */
+const SHOWN = {
+  /** The icon of the browser's tab. Without it browsers look for `/favicon.ico`. */
+  faviconUrl: url(),
+  /** `"auto"`: light or dark, as the browser prefers. */
+  colorScheme: oneOf(['light', 'dark', 'auto'], { default: 'auto' }),
+  /** The order on the sign-in and sign-up pages: name and password first, or the buttons of other providers first. */
+  order: oneOf(['password-first', 'providers-first'], { default: 'password-first' }),
+  /**
+   * A stylesheet of the host's own, linked after the built-in one. It may load fonts and images from its own origin.
+   * docs/guides/branding.md lists the variables that stay stable.
+   */
+  stylesheetUrl: url()
+}
+
 const PAGES = {
   /** Name of the service, at the top of every page. */
   title: shortText(100, { otherwise: "the issuer's host name" }),
@@ -90,16 +105,11 @@ const PAGES = {
    * Logo at the top of every page, instead of the name. Without a logo, the first letter of the name stands next to it.
    */
   logo: logoOption(),
-  /** The icon of the browser's tab. Without it browsers look for `/favicon.ico`. */
-  faviconUrl: url(),
+  ...SHOWN,
   /** Color of buttons and links. Text on it is black or white, depending on which reads better. */
   accentColor: accentOption({ default: LIGHT.accent }),
-  /** `"auto"`: light or dark, as the browser prefers. */
-  colorScheme: oneOf(['light', 'dark', 'auto'], { default: 'auto' }),
   /** `"card"`: a card on a background, on screens wider than a phone's. `"plain"`: no card, on any screen. */
   layout: oneOf(['card', 'plain'], { default: 'card' }),
-  /** The order on the sign-in and sign-up pages: name and password first, or the buttons of other providers first. */
-  order: oneOf(['password-first', 'providers-first'], { default: 'password-first' }),
   /**
    * Color around the card, on screens that are wider than a phone's. A single color is used in light mode, and in dark
    * mode if white text is readable on it. Text on the background becomes as light or dark as contrast requires.
@@ -118,11 +128,6 @@ const PAGES = {
     maxLength: 300,
     takes: 'font families such as "Inter, \'Segoe UI\', sans-serif"'
   }),
-  /**
-   * A stylesheet of the host's own, linked after the built-in one. It may load fonts and images from its own origin.
-   * docs/guides/branding.md lists the variables that stay stable.
-   */
-  stylesheetUrl: url(),
   /**
    * Texts that replace built-in ones, by language and key: `{ en: { loginTitle: 'Welcome back' } }`. An unknown
    * language, key or placeholder stops the start, and so does a missing placeholder.
@@ -168,6 +173,7 @@ export function resolvePages(given: PagesOptions | undefined, issuer: string) {
   const { accentColor, background } = settings
   return {
     ...settings,
+    shown: filled(SHOWN, given),
     accentColor: typeof accentColor === 'string' ? accentColor : accentsIn(accentColor),
     /** The color around the card: `#rrggbb`, or one for each scheme. `null` for a scheme: the built-in color. */
     background: typeof background === 'string' ? background : filled(BACKGROUND, background ?? {}),

@@ -1,15 +1,13 @@
 import { messagesOf } from '../../../lib/pages/texts.ts'
 import type { CommonModel } from '../../../lib/pages/common-model.ts'
 import type { PageModels, PageName } from '../../../lib/pages/model.ts'
+import { resolvePages } from '../../../lib/settings/sections/pages.ts'
 import { deviceModels } from './device-models.ts'
 
 export const COMMON: CommonModel = {
   title: 'Example Service',
   logo: null,
-  faviconUrl: null,
-  order: 'password-first',
-  colorScheme: 'auto',
-  stylesheetUrl: null,
+  ...resolvePages({}, 'https://auth.example').shown,
   footer: { terms: '/terms', privacy: 'https://example.com/privacy', support: 'mailto:help@example.com' },
   languages: [
     { lang: 'en', name: 'English', url: '?ui_locales=en' },

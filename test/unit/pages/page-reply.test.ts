@@ -2,19 +2,13 @@ import { Writable } from 'node:stream'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from '../../support/tap.ts'
 import { pageAssetRoutes } from '../../../lib/http/pages/assets.ts'
-import {
-  type PageContent,
-  type PageReplyOptions,
-  type PageSettings,
-  createPageReply,
-  isPageReply
-} from '../../../lib/http/pages/reply.ts'
+import { type PageContent, type PageSettings, createPageReply, isPageReply } from '../../../lib/http/pages/reply.ts'
 import { OF_FEATURES } from '../../support/render-page.ts'
-import type { RenderPage } from '../../../lib/pages/model.ts'
 import type { CommonModel } from '../../../lib/pages/common-model.ts'
 import type { PageModels, PageName } from '../../../lib/pages/model.ts'
 import { PAGE_SCRIPT, PASSKEY_SCRIPT } from '../../../lib/pages/script.ts'
 import { stylesheet } from '../../../lib/pages/stylesheet.ts'
+import { type PagesOptions, resolvePages } from '../../../lib/settings/sections/pages.ts'
 import { COMMON, MODELS, PAGES } from './models.ts'
 
 const ISSUER = 'https://auth.example/tenant'
@@ -28,28 +22,9 @@ function contentOf<Name extends PageName>(name: Name): PageContent<Name> {
   ) as unknown as PageContent<Name>
 }
 
-interface Given extends Partial<Omit<PageReplyOptions['pages'], 'render'>> {
+interface Given extends PagesOptions {
   settings?: PageSettings
-  render?: RenderPage
   before?: (app: FastifyInstance) => void
-}
-
-/** Pages without any option of the host. */
-const PLAIN: PageReplyOptions['pages'] = {
-  title: new URL(ISSUER).hostname,
-  logo: null,
-  faviconUrl: null,
-  accentColor: '#1f5fbf',
-  colorScheme: 'auto',
-  background: { light: null, dark: null },
-  radius: '0.625rem',
-  layout: 'card',
-  order: 'password-first',
-  font: null,
-  stylesheetUrl: null,
-  texts: {},
-  links: { terms: null, privacy: null, support: null },
-  render: null
 }
 
 /** An app with `/<page>` for every page, and what it logged. */
@@ -73,7 +48,7 @@ function appOf(t: Test, { settings = {}, before, ...pages }: Given = {}) {
     prefix: '/api/auth',
     passkeys: true,
     renderers: OF_FEATURES,
-    pages: { ...PLAIN, ...pages }
+    pages: resolvePages(pages, ISSUER)
   })
   pageAssetRoutes(app, replies.assets, { prefix: '/api/auth' })
   for (const name of PAGES)
@@ -307,7 +282,7 @@ t.test('shows the built-in page when the render option fails', async (t) => {
     ['undefined', () => undefined, null]
   ]
   for (const [what, render, logged] of table) {
-    const { app, lines } = appOf(t, { render: render as RenderPage })
+    const { app, lines } = appOf(t, { render: render as PagesOptions['render'] })
     const answer = await app.inject('/login')
     t.equal(answer.statusCode, 200, what)
     t.match(answer.body, 'name="password"', what)
@@ -370,7 +345,7 @@ t.test('serves the stylesheet and the script with a type, a version and long cac
   const { style, script, passkeys } = replies.assets
   if (passkeys === null) throw new Error('no script of passkeys')
   for (const [asset, type, body] of [
-    [style, 'text/css; charset=utf-8', stylesheet(PLAIN)],
+    [style, 'text/css; charset=utf-8', stylesheet(resolvePages({}, ISSUER))],
     [script, 'text/javascript; charset=utf-8', PAGE_SCRIPT],
     [passkeys, 'text/javascript; charset=utf-8', PASSKEY_SCRIPT]
   ] as const) {
@@ -400,7 +375,7 @@ t.test('serves the stylesheet and the script with a type, a version and long cac
       prefix: '',
       passkeys: false,
       renderers: {},
-      pages: { ...PLAIN, accentColor: '#ff0000' }
+      pages: resolvePages({ accentColor: '#ff0000' }, ISSUER)
     }).assets.style.version,
     style.version
   )
