@@ -9,6 +9,7 @@ import {
   isEmailChange,
   refuseEmailChange
 } from './change-email.ts'
+import { markProved } from './address-proof.ts'
 import { isContested, sendResetOnce } from './reset-password.ts'
 import type { AccountsDeps } from './deps.ts'
 import {
@@ -98,7 +99,8 @@ export function awaitsConfirmation(user: User, { users, outbox }: Pick<AccountsD
 
 /**
  * Confirms the address that the link was sent to: marks the present address as verified, or makes a change of address.
- * A link works once. The link is used up last, so that it works again if a store fails.
+ * A link works once. The link is used up last, so that it works again if a store fails. An address that was proved
+ * meanwhile keeps the time of that proof, so that later links and passwords do not count as older.
  *
  * @returns the user as read before the write; `null` after a change of address
  * @throws OAuthError `invalid_token` with status 400; `temporarily_unavailable`
@@ -117,7 +119,7 @@ export async function verifyEmail(
     })
   const found = await findMessageToken('verify_email', token, deps)
   if (found === null) throw invalidLink()
-  await deps.users.setEmailVerified(found.user.id, addressOf(found.user), deps.clock.now())
+  await markProved(found.user, deps.clock.now(), deps)
   const consumed = await deps.oneTimeTokens.consume('verify_email', digestOfOneTimeToken(token) ?? '', deps.clock.now())
   if (consumed === null) throw invalidLink()
   deps.events.emit('email_verified', { userId: found.user.id }, origin)

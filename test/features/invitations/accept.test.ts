@@ -42,6 +42,20 @@ t.test('sets a password, confirms the address and signs nobody in, also with reg
   t.notOk(kindsOf(test).includes('password_changed'), 'no mail warns of the first password')
 })
 
+t.test('keeps the time of the proof of the address when an older confirmation link is used afterwards', async (t) => {
+  const { app, accept, clock, id, messages, store, users } = await withInvited(t)
+  await users.update(id, { email: 'bob@new.example' })
+  const { token: confirmation } = await messages.next('verify_email')
+  await users.invite(id)
+  const { token } = await messages.next('invitation')
+  t.equal((await accept(token)).statusCode, 303)
+  const emailProvedAt = clock.now()
+  clock.step(60_000)
+  const confirmed = await app.inject({ method: 'POST', url: '/auth/email/verify', payload: { token: confirmation } })
+  t.equal(confirmed.statusCode, 204)
+  t.match(await store.findById(id), { emailVerified: true, emailProvedAt }, 'the password is not older than the proof')
+})
+
 t.test('accepts one of 50 parallel forms, and stores the password of that form', async (t) => {
   const test = await withInvited(t)
   const replies = await Promise.all(
