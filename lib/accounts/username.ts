@@ -67,6 +67,12 @@ export function normalizeUsername(input: string): string | null {
   return address.length > MAX_LENGTH ? null : address
 }
 
+/**
+ * The name under which guesses of a password count, the same for each spelling. Text that can't be a username counts
+ * too, so that the limits do not tell which usernames are possible.
+ */
+export const countedName = (typed: string): string => normalizeUsername(typed) ?? typed
+
 function isDomain(domain: string): boolean {
   const labels = domain.split('.')
   // A numeric last label is an IP address (RFC 3696 §2). `domainToASCII` refuses a hexadecimal one. Decoding leaves an

@@ -5,7 +5,7 @@ import { type ApiKeys, slotOf } from '../accounts/slots.ts'
 import { replacePassword } from '../accounts/change-password.ts'
 import { linkByHost, linkIdOf, listLinks, unlinkIdentity } from '../accounts/identities.ts'
 import { endRest, removeAccount } from '../accounts/remove-account.ts'
-import { normalizeUsername } from '../accounts/username.ts'
+import { countedName } from '../accounts/username.ts'
 import { startPasswordReset } from '../accounts/reset-password.ts'
 import { consentsOf, takeBackConsent } from '../authorize/consent.ts'
 import { OAuthError, kindOf } from '../errors.ts'
@@ -223,7 +223,7 @@ export function createAuthority({
     async verifyPassword(username, password) {
       try {
         const verified = await limiter.reserveAccount(
-          normalizeUsername(username) ?? username,
+          countedName(username),
           async () => await authenticatePassword({ username, password, clientId: null, origin: NO_REQUEST }, accounts)
         )
         return verified.id

@@ -6,7 +6,7 @@ import { requestEmailChange } from '../../accounts/request-email-change.ts'
 import { type AccountChange, requireProof } from '../../accounts/fresh-sign-in.ts'
 import { changeProfile, profileOf } from './change-profile.ts'
 import { removeAccount } from '../../accounts/remove-account.ts'
-import { normalizeUsername } from '../../accounts/username.ts'
+import { countedName } from '../../accounts/username.ts'
 import { sendVerificationAgain } from '../../accounts/verify-email.ts'
 import { OAuthError } from '../../errors.ts'
 import { listSessions } from '../../sessions/browser-sessions.ts'
@@ -243,12 +243,5 @@ async function prove(
     await requireProof(change, { user, sid, authentication, password, origin: originOf(request) }, accounts)
   }
   if (password === undefined) await work()
-  // Counts the attempt under the normalized username, as sign-ins do. The store may contain another spelling.
-  else
-    await limiter.reserve(
-      request,
-      reply,
-      { rule: 'login', account: normalizeUsername(user.username) ?? user.username },
-      work
-    )
+  else await limiter.reserve(request, reply, { rule: 'login', account: countedName(user.username) }, work)
 }

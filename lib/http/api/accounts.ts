@@ -3,7 +3,7 @@ import { changePassword } from '../../accounts/change-password.ts'
 import { register as registerUser } from '../../accounts/register.ts'
 import { canResetPasswords, confirmPasswordReset, requestPasswordReset } from '../../accounts/reset-password.ts'
 import { requireProof } from '../../accounts/fresh-sign-in.ts'
-import { normalizeUsername } from '../../accounts/username.ts'
+import { countedName } from '../../accounts/username.ts'
 import { canVerifyEmails, verifyEmail } from '../../accounts/verify-email.ts'
 import { OAuthError } from '../../errors.ts'
 import type { User } from '../../ports/user-store.ts'
@@ -88,25 +88,19 @@ const password = endpoint({
   handle: async (request, reply, { grants, limiter }) => {
     const { user, sid, authentication, stay } = accountOf(request)
     await requireProof('password', { user, sid, authentication, origin: originOf(request) }, grants.accounts)
-    // Uses the normalized username as the account key, so that this attempt and sign-ins share one limit.
-    await limiter.reserve(
-      request,
-      reply,
-      { rule: 'login', account: normalizeUsername(user.username) ?? user.username },
-      async () => {
-        await changePassword(
-          {
-            userId: user.id,
-            stays: stay(reply),
-            currentPassword: request.body.current_password,
-            newPassword: request.body.new_password,
-            locale: localeOf(request),
-            origin: originOf(request)
-          },
-          grants.accounts
-        )
-      }
-    )
+    await limiter.reserve(request, reply, { rule: 'login', account: countedName(user.username) }, async () => {
+      await changePassword(
+        {
+          userId: user.id,
+          stays: stay(reply),
+          currentPassword: request.body.current_password,
+          newPassword: request.body.new_password,
+          locale: localeOf(request),
+          origin: originOf(request)
+        },
+        grants.accounts
+      )
+    })
   }
 })
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { normalizeUsername } from '../../accounts/username.ts'
+import { countedName } from '../../accounts/username.ts'
 import {
   type AccountChange,
   freshnessIn,
@@ -201,12 +201,9 @@ export function andBack(
   })
 }
 
-/**
- * The limit of guesses at this user's password. Uses the normalized username, so that sign-ins count under the same
- * limit.
- */
+/** The limit of guesses at this user's password, shared with sign-ins. */
 export function passwordLimit(user: User): AttemptCheck {
-  return { rule: 'login', account: normalizeUsername(user.username) ?? user.username }
+  return { rule: 'login', account: countedName(user.username) }
 }
 
 const NOTES: readonly string[] = [

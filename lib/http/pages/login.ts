@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import { normalizeUsername } from '../../accounts/username.ts'
+import { countedName, normalizeUsername } from '../../accounts/username.ts'
 import { signIn } from '../../authorize/sign-in.ts'
 import { OAuthError } from '../../errors.ts'
 import { digest } from '../../protocol/digest.ts'
@@ -127,9 +127,7 @@ function passwordSignIn(form: Form, { request, journey }: Visit, deps: PageDeps)
   const { authorize } = deps
   const { username, password } = required(form, ['username', 'password'])
   return {
-    // Counts a text that can't be a username like a username, so that the limit does not tell which usernames are
-    // possible.
-    limit: { rule: 'login', account: normalizeUsername(username) ?? username },
+    limit: { rule: 'login', account: countedName(username) },
     async work({ known, leaves }) {
       const clientId = queryParam(request, 'client_id')
       const done = await signIn(

@@ -1,4 +1,4 @@
-import { normalizeUsername } from '../../accounts/username.ts'
+import { countedName } from '../../accounts/username.ts'
 import { factorsOf } from '../../accounts/ways-in.ts'
 import { confirmAuthentic, proveByPassword } from '../../accounts/authenticate-password.ts'
 import { isFirstParty } from '../../clients/rights.ts'
@@ -25,15 +25,9 @@ export const PASSWORD = grant({
   what:
     'tokens for a username and password. `scope` narrows the grant; without it the client gets every scope ' +
     'that it may have. The answer has a refresh token and starts a session.',
-  guess: ({ username }) => ({ rule: 'login', ...accountOf(username) }),
+  guess: ({ username }) => ({ rule: 'login', ...(username !== undefined && { account: countedName(username) }) }),
   handle: passwordGrant
 })
-
-function accountOf(username: string | undefined): { account?: string } {
-  if (username === undefined) return {}
-  // A text that cannot be a username counts too, so that the count does not reveal which names can exist.
-  return { account: normalizeUsername(username) ?? username }
-}
 
 async function passwordGrant(
   params: TokenRequestParams<'username' | 'password'>,
