@@ -32,7 +32,7 @@ export interface AuthClientOptions {
   scope?: string | undefined
   /**
    * The storage of the session. `local` (default): all tabs, and the next visit; any script of the page's origin can
-   * read it. `session`: this tab. `memory`: the open tabs of this origin, which hand it to each other. An object: the
+   * read it. `session`: this tab. `memory`: the open tabs of this origin, which send it to each other. An object: the
    * host's own storage. If web storage is blocked or full, the session ends with the page.
    */
   storage?: 'local' | 'session' | 'memory' | AuthStorage | undefined

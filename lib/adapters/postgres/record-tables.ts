@@ -22,8 +22,8 @@ const SLACK_MS = 2 ** 18
 
 /**
  * Returns when the sweep may remove a record that ends at `expiresAt`: that time, rounded up to a multiple of a power
- * of two. The power is at most a sixteenth of the remaining time. Each use of a record moves its end, but most uses
- * leave the rounded time as it is. Rounds nothing if less than `SLACK_MS` remains.
+ * of two. The power is at most a sixteenth of the remaining time. Most uses of a record move its end, but not the
+ * rounded time. Rounds nothing if less than `SLACK_MS` remains.
  */
 export function dueAt(expiresAt: number, now: number): number {
   const left = expiresAt - now

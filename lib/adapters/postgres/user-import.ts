@@ -54,7 +54,8 @@ function firstOfEachById(users: readonly UserToImport[]): UserToImport[] {
 }
 
 /**
- * Imports all users of a call, with their links, in one statement, so that no user is ever stored without its links.
+ * Imports all users of a call, with their links, in one statement, so that a failure cannot store a user without the
+ * links.
  */
 export function postgresImport(table: string, { query, jsonOf }: ImportDeps): UserImporter {
   const users = quoted(table, 'table')

@@ -108,8 +108,8 @@ export interface Script {
 }
 
 /**
- * Lua: the time that a key outlives its content. The TTL only frees memory, and an instance with a slower clock must
- * still find content that it considers valid.
+ * Lua code that sets the time for which a key outlives its content. The TTL only frees memory, and an instance with a
+ * slower clock must still find content that it considers valid.
  */
 export const SLACK = 'local SLACK_MS = 600000'
 

@@ -102,7 +102,8 @@ const PAGES = {
   /** Name of the service, at the top of every page. */
   title: shortText(100, { otherwise: "the issuer's host name" }),
   /**
-   * Logo at the top of every page, instead of the name. Without a logo, the first letter of the name stands next to it.
+   * Logo at the top of every page, instead of the name. Without a logo, the first letter of the name stands before the
+   * name.
    */
   logo: logoOption(),
   ...SHOWN,

@@ -92,7 +92,10 @@ const RULES = {
    * ones always pass.
    */
   refresh: rule(QUARTER, 100, 'failed'),
-  /** Failed sign-ins through providers, per address. The limit protects the providers from requests of this service. */
+  /**
+   * Failed sign-ins through providers, per address, because for each the server calls the provider. Also sign-ups
+   * through a connection with `domains`, and with an email address that the provider controls.
+   */
   connect: rule(QUARTER, 30, 'failed'),
   /**
    * Requests for sign-in codes, per address and per requested name. A browser in which the user of that name has been
