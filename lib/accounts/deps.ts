@@ -44,7 +44,7 @@ export interface AccountsDeps {
   messageBound: MessageBound
   /** `email`: a new username is an email address, and is stored as the account's email too. */
   usernames: 'email' | 'any'
-  /** True if a user must confirm their email before they can sign in with a password or a passkey. */
+  /** True if a user must confirm their email before they sign in, except through a connection or by an emailed code. */
   verifyEmail: boolean
   /** The connections by id. A link whose connection is missing here opens nothing. */
   connections: ReadonlyMap<string, ConnectionWay>
