@@ -4,6 +4,7 @@ import { goOn, withQuery } from '../../../http/pages/form-page.ts'
 import type { Form } from '../../../http/pages/page-routes.ts'
 import { AS_TYPED, field, formState, hidden, submit } from '../../../pages/fields.ts'
 import { html } from '../../../pages/html.ts'
+import { NotSupportedError } from '../../../ports/user-store.ts'
 import { actBy, textOfVersion, versionIn } from '../endpoints/acting.ts'
 import { type Act, noteName, actableOf, type Person, personOf } from './acts.ts'
 import {
@@ -84,8 +85,8 @@ export function actPage(act: Act, deps: AdminPageDeps): AdminPage {
           const version = wasDone ? undefined : (versionIn(form.version ?? '') ?? undefined)
           await act.run(person, { ...actBy(visit, visit.origin, deps), reason, version }, visit)
         } catch (error) {
-          if (!(error instanceof OAuthError) || person.refusal !== null) throw person.refusal ?? error
-          const told = error.error === 'changed_meanwhile' ? changed() : error
+          if (person.refusal !== null) throw person.refusal
+          const told = toldOf(error)
           return await asked(await personOf(visit, deps), visit, form, told)
         }
         return act.removesPerson === true
@@ -96,7 +97,12 @@ export function actPage(act: Act, deps: AdminPageDeps): AdminPage {
   }
 }
 
-const changed = (): OAuthError =>
-  new OAuthError('changed_meanwhile', 'This account changed meanwhile. Look at it, and try again.', {
+/** The error for the page. Rethrows an error that is not for its reader. */
+function toldOf(error: unknown): OAuthError {
+  if (error instanceof NotSupportedError) return new OAuthError('conflict', error.message)
+  if (!(error instanceof OAuthError)) throw error
+  if (error.error !== 'changed_meanwhile') return error
+  return new OAuthError('changed_meanwhile', 'This account changed meanwhile. Look at it, and try again.', {
     withoutStack: true
   })
+}

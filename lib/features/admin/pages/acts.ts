@@ -1,6 +1,7 @@
 import { INVITATION_DAYS } from '../../../accounts/acted-on.ts'
 import { addressOf } from '../../../accounts/outbox.ts'
 import { slotOf } from '../../../accounts/slots.ts'
+import { ownerConnection } from '../../../accounts/ways-in.ts'
 import { OAuthError } from '../../../errors.ts'
 import type { AdminScope } from '../../../protocol/scope.ts'
 import type { Acting } from '../endpoints/acting.ts'
@@ -152,7 +153,13 @@ export function actsOf(deps: AdminPageDeps): Act[] {
       done: 'The password was removed, and the link was sent.',
       already: 'The account had no password already.',
       isDone: ({ row }) => row.passwordHash === null,
-      isOffered: ({ row }) => mails && !row.disabled && row.passwordHash !== null && addressOf(row) !== '',
+      isOffered: ({ row }) =>
+        mails &&
+        accounts.users.setPasswordHash !== undefined &&
+        !row.disabled &&
+        row.passwordHash !== null &&
+        addressOf(row) !== '' &&
+        ownerConnection(row, accounts) === null,
       consequences: async (person) => [
         'The password stops working.',
         `A link to set a new one goes to ${visible(addressOf(person.row))}.`,

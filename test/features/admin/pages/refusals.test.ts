@@ -1,13 +1,14 @@
 /** ADM-P2 and P4: the acts that a page does not offer, and those that it refuses. */
 import t from '../../../support/tap.ts'
 import { oidc } from '../../../../lib/connections/index.ts'
-import { memoryAudit } from '../../../../lib/index.ts'
+import { memoryAudit, memoryUserStore } from '../../../../lib/index.ts'
 import { ADMIN_SCOPES } from '../../../../lib/protocol/scope.ts'
 import { PASSWORD } from '../../../support/app.ts'
 import { thingOf } from '../world.ts'
-import { ACTS, paged, REASON, signedIn, victim } from './pages-world.ts'
+import { ACTS, type Paged, paged, REASON, signedIn, victim } from './pages-world.ts'
 
-const SSO = oidc({ id: 'sso', issuer: 'https://sso.example', clientId: 'us', clientSecret: 'a secret of ours' })
+const OF_SSO = { id: 'sso', issuer: 'https://sso.example', clientId: 'us', clientSecret: 'a secret of ours' }
+const SSO = oidc(OF_SSO)
 
 t.test('asks for the username before a deletion', async (t) => {
   const test = await paged(t)
@@ -107,6 +108,27 @@ t.test('changes nothing while the audit log can not be written', async (t) => {
   t.equal((await test.post('/auth/admin/invite', { username: 'anna@example.com' })).statusCode, 503)
   t.equal((await test.browser.get('/auth/admin/log')).statusCode, 503)
   t.equal((await test.app.authority.users.list({ prefix: 'anna' })).users.length, 0)
+})
+
+t.test('offers no reset of a password where it can not succeed, and answers it with 409', async (t) => {
+  const { setPasswordHash: _without, ...store } = memoryUserStore()
+  const without = await paged(t, { users: store })
+  const managed = await paged(t, { connections: [oidc({ ...OF_SSO, domains: ['work.example'], enforce: true })] })
+  const { id } = await managed.users.create({ username: 'eve@work.example', passwordHash: 'a hash' })
+  const { id: stranger } = await managed.users.create({ username: 'eve@e.example', passwordHash: 'a hash' })
+  const offers = async ({ browser }: Paged, user: string): Promise<boolean> =>
+    (await browser.get(`/auth/admin/people/${user}`)).body.includes(`/people/${user}/reset"`)
+  t.equal(await offers(managed, stranger), true)
+  await without.app.authority.users.update(without.ann.sub, { email: 'ann@mail.example' })
+  for (const [test, user, text] of [
+    [without, without.ann.sub, /The user store has no setPasswordHash\./],
+    [managed, id, /The user signs in through a connection alone\./]
+  ] as const) {
+    t.equal(await offers(test, user), false)
+    const reply = await test.post(`/auth/admin/people/${user}/reset`, { reason: REASON })
+    t.equal(reply.statusCode, 409)
+    t.match(reply.body, text)
+  }
 })
 
 t.test('keeps the last way into an account', async (t) => {
