@@ -19,7 +19,7 @@ export function allowing(allow: AllowFunction, deps: Deps): Administration['allo
     const answer = await answered('allow', deps, () => allow({ user, client, scopes: [...scopes] }))
     if (answer === FAILED) return []
     if (Array.isArray(answer) && answer.every((one) => isAdminScope(one))) return answer
-    refuse('allow', 'answered no array of scopes that begin with authority:', deps)
+    refuse('allow', `answered no array of scopes among ${ADMIN_SCOPES.join(', ')}`, deps)
     return []
   }
 }

@@ -24,8 +24,8 @@ export const TOKEN_EXCHANGE = {
     ' that list the grant. `connection` is a connection whose `audiences` name the app. `subject_token` is the' +
     ' ID token, `subject_token_type` is always `urn:ietf:params:oauth:token-type:id_token`, and `nonce` is the' +
     ' value that the app put into it, or the value whose SHA-256 that is in hexadecimal. The server checks ' +
-    'signature, `iss`, `aud` (all of several, and `azp`), `exp` and `nonce`. `iat` is at most 300 seconds ago,' +
-    ' and the token counts once, whatever the outcome. The person is [decided as at the ' +
+    'signature, `iss`, `aud` (all of several, and `azp`), `exp` and `nonce`. `iat` is at most 300 seconds ago. ' +
+    'A token that passes these checks is used up, even if the answer is an error. The person is [decided as at the ' +
     'callback](../guides/connections/README.md#linking). The answer has a refresh token, ' +
     '`issued_token_type`, and an `id_token` if `openid` was granted and redirect sign-in is on. There is no ' +
     '`actor_token`. Exists with a connection that has `audiences`; [the guide](../guides/connections/apps.md) ' +

@@ -125,11 +125,12 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, ac
           'The page to set up a second factor during a sign-in. `mfa.required` or a link of ' +
           '`app.authority.startEnrolment` leads a person without a second factor here. It has a new key for ' +
           'an authenticator app, as QR code, as text and as a link. If `mfa.methods` has `passkey` and ' +
-          'passkeys are on, it has a form that makes a passkey instead. Nobody is signed in yet, and ' +
-          'nothing is stored. If the address of the account must be confirmed first, the page says so, ' +
-          'except to a person who comes by the link. A browser without a first factor of the last ten ' +
-          'minutes and without a session of the last five minutes is led to the sign-in page. So is a ' +
-          'person with a second factor. Exists with the option `factors`.',
+          'passkeys are on, it has a form that makes a passkey instead. No factor is stored, and no ' +
+          'session begins, before the form has a right code or a new passkey. If the address of the ' +
+          'account must be confirmed first, the page says so, except to a person who comes by the link. A ' +
+          'browser without a first factor of the last ten minutes and without a session of the last five ' +
+          'minutes is led to the sign-in page. So is a person with a second factor. Exists with the option ' +
+          '`factors`.',
         form:
           'Sets up the app by `code`, six digits that the app shows now, by `enrolment` from the page and ' +
           'by a `name`. Or makes a passkey by `credential`, the answer of the browser. Then the person is ' +
