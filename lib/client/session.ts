@@ -63,7 +63,7 @@ export function createKeeper(key: string, kind: AuthClientOptions['storage'] = '
   const listeners: Record<string, Set<Listener>> = {}
   let opening: Promise<AuthStorage> | undefined
   let channel: BroadcastChannel | undefined
-  /** The user that listeners were told last. `null`: signed out. `undefined`: not read yet. */
+  /** The user that this page saw last. `null`: signed out. `undefined`: not read yet. */
   let known: Claims | null | undefined
   /** The start of the last sign-out that this page knows of. */
   let out = 0

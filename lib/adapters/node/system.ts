@@ -29,8 +29,8 @@ export const systemClock: Clock = {
 const POOL_BYTES = 8192
 
 /**
- * The system's CSPRNG through a pool: one call fills many values. Values are wiped from the pool as they are handed
- * out.
+ * The system's CSPRNG through a pool: one call fills many values. Overwrites each value in the pool after it has been
+ * read.
  */
 export function systemRandom(): Random {
   const pool = Buffer.allocUnsafeSlow(POOL_BYTES)

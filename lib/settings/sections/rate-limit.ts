@@ -77,7 +77,7 @@ const RULES = {
    */
   passwordReset: countingRule(HOUR, 3),
   /**
-   * Failed attempts on one username, from any address. A browser in which this user has signed in with the present
+   * Failed attempts on one username, from any address. A browser in which this user has signed in with the current
    * password has an allowance of its own.
    */
   account: rule(QUARTER, 10, 'failed'),
