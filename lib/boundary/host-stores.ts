@@ -5,8 +5,8 @@ import type { User, UserStore } from '../ports/user-store.ts'
 import { HOST_BUDGET_MS, linksFrom, outcomeFrom, pageFrom, userFrom, userOrNone, usersFrom, within } from './answers.ts'
 
 /**
- * Wraps the host's user store: every call settles within five seconds, and every result is checked. An `undefined` or
- * `null` user or list means "none", except for a created user. Any other result that violates the port rejects with
+ * Wraps the host's user store: every call settles within five seconds, and every used result is checked. An `undefined`
+ * or `null` user or list means "none", except for a created user. Any other result that violates the port rejects with
  * `MisfitError`. Optional methods that the store does not implement stay undefined.
  */
 export function hostUserStore(users: UserStore, clock: Clock): UserStore {

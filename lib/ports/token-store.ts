@@ -143,7 +143,7 @@ export interface RotationUndo {
   former: ReplacedToken | null
 }
 
-/** A browser session that ended, with its codes and families. */
+/** A browser session that ended, and the codes and families that ended with it. */
 export interface EndedSession {
   /** The session before its end; `null` if the user has no such session. */
   session: BrowserSession | null

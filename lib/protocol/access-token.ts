@@ -25,16 +25,18 @@ export interface AccessTokenClaims {
   /** Absent if the token was issued without a client. */
   readonly client_id?: string
   readonly scope?: string
-  /** The refresh token family the token belongs to. */
+  /** The refresh token family that the token belongs to. With `act`: that of the actor. */
   readonly sid?: string
   /** Seconds since the epoch. */
   readonly auth_time?: number
   /**
-   * The level of the sign-in, such as `password`. Absent if the host vouches for the user without a level.
+   * The level of the sign-in, such as `password`. Absent without a sign-in, or if no level is known.
    * @see RFC 9068 §2.2.1
    */
   readonly acr?: string
-  /** How the user was authenticated, such as `pwd`. Absent if the methods are unknown. @see RFC 8176 §2 */
+  /**
+   * How the user was authenticated, such as `pwd`. Absent without a sign-in, or if no method is known. @see RFC 8176 §2
+   */
   readonly amr?: readonly string[]
   /** Present if the token acts in the name of its user. */
   readonly act?: ActClaim

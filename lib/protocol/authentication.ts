@@ -49,16 +49,16 @@ export interface AuthenticationContext {
   authenticatedAt: number
 }
 
-/** The level of a sign-in with a password. @see OpenID Connect Core 1.0 §2 */
+/** The level of a sign-in by a password alone. @see OpenID Connect Core 1.0 §2 */
 export const PASSWORD_ACR = 'password'
-/** The level of a sign-in at another provider, whatever methods that provider used. */
+/** The level of a sign-in at another provider, unless the option `assurance` states another level. */
 export const CONNECTION_ACR = 'connection'
 /**
  * The level of a sign-in by an emailed code, even with a second factor, because access to a mailbox does not count as
  * one of two factors. @see NIST SP 800-63B-4 §3.1.3.1
  */
 export const EMAIL_ACR = 'email'
-/** The level of a sign-in with a second factor. */
+/** The level of a sign-in with two factors of different kinds. */
 export const MFA_ACR = 'mfa'
 /**
  * The level of a sign-in that resists phishing: by a passkey, or by a password and a security key. @see OpenID EAP ACR

@@ -166,7 +166,8 @@ function tooLong(name: string): OAuthError {
 
 /**
  * The response mode for this request and for its errors. If `response_mode` is missing or invalid, the response type
- * has a default: the fragment for types with a token or ID token, because their clients look for errors there.
+ * decides: the fragment for types with a token or ID token, because their clients look for errors there, else the
+ * query.
  * @see OAuth 2.0 Multiple Response Type Encoding Practices §2.1, §5
  */
 export function responseModeOf(params: AuthorizationParams): ResponseMode {

@@ -43,7 +43,7 @@ export function revokeConsent(view: View, userId: string, clientId: string): boo
   return true
 }
 
-/** Valid at `now`, newest first. */
+/** The consents of the user that are valid at `now`, newest first. */
 export function listConsents(view: View, userId: string, now: number): Consent[] {
   return grantedBy(view, userId)
     .filter(([, , , expiresAt]) => now < expiresAt)
