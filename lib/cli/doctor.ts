@@ -117,7 +117,7 @@ async function examine(config: Config, online: boolean, report: Report): Promise
     for (const { code, text } of warnings) if (!CHECKED.includes(code)) found(CHECKS[code] ?? 'settings', text)
   }
   await examining('state', async () => {
-    await examineServer(config, report, found)
+    await examineServer(config, report, found, noted)
   })
   await examining('redis', async () => {
     await examineCounters(options, found)
@@ -209,16 +209,18 @@ async function examineConnections({ grants }: Services, online: boolean, report:
   }
 }
 
-/** Checks the server of the state: reads its clock, and for Redis looks if data survives a crash. */
-async function examineServer({ options }: Config, report: Report, found: Found): Promise<void> {
-  const state: ReturnType<typeof stateOf> & { isAppendOnly?(): Promise<boolean> } = stateOf(options)
+/** Reads the clock of the state's server. Checks that a Redis keeps its data after a crash. */
+async function examineServer({ options }: Config, report: Report, found: Found, noted: Found): Promise<void> {
+  const state = stateOf(options)
   const { time } = state
   if (time !== undefined) report.clockOffsetMs = Math.round((await ask(() => time.call(state))) - systemClock.now())
-  if ((await state.isAppendOnly?.()) === false)
+  const keeps = await state.isAppendOnly?.()
+  if (keeps === null) noted('redis', 'The Redis with the state refuses INFO, so appendonly is unknown. Allow INFO.')
+  if (keeps === false)
     found('redis', 'The Redis with the state has no append-only file, so a crash signs people out. Set appendonly yes.')
 }
 
-/** Checks the Redis of the rate limits, if the state is in another store. */
+/** Checks a Redis that holds only the rate limits. */
 async function examineCounters({ redis }: AuthorityOptions, found: Found): Promise<void> {
   const policy = typeof redis === 'object' ? await ask(async () => await redisState(redis).evictionPolicy()) : null
   if (policy !== null)

@@ -1,5 +1,5 @@
 import { memoryState } from '../adapters/memory/record-store.ts'
-import { redisState } from '../adapters/redis/record-store.ts'
+import { type RedisState, redisState } from '../adapters/redis/record-store.ts'
 import { isMemoryUserStore } from '../composition/seeded-users.ts'
 import type { AuthorityOptions } from '../index.ts'
 import type { AuditEntry, AuditLog } from '../ports/audit-log.ts'
@@ -23,7 +23,7 @@ export interface Place {
 /** A username and id that no user has. */
 const NOBODY = 'nobody@doctor.invalid'
 
-export const stateOf = ({ state, redis }: AuthorityOptions): State =>
+export const stateOf = ({ state, redis }: AuthorityOptions): State & Partial<Pick<RedisState, 'isAppendOnly'>> =>
   state ?? (typeof redis === 'object' ? redisState(redis) : memoryState())
 
 export const auditLogOf = ({ audit }: AuthorityOptions) =>

@@ -283,6 +283,33 @@ t.test('reports a Redis with an eviction policy and without an append-only file'
   client.disconnect()
 })
 
+t.test('says that it could not look at a Redis whose user may not run INFO', async (t) => {
+  const server = await startRedis({ args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'] })
+  t.teardown(async () => {
+    await server.stop()
+  })
+  const client = new Redis(server.url)
+  await client.acl('SETUSER', 'default', '-info')
+  client.disconnect()
+  const { report, text } = await doctor(
+    configWith(
+      `redis: new (await import('${IOREDIS}')).Redis('${server.url}', { enableReadyCheck: false }), state: undefined`,
+      undefined,
+      'doctor',
+      'options.redis.disconnect()'
+    )
+  )
+  t.strictSame(
+    report.faults.filter(({ check }) => check === 'redis'),
+    [],
+    text
+  )
+  t.match(
+    report.notes.filter(({ check }) => check === 'redis').map(({ problem }) => problem),
+    [/INFO.*appendonly/]
+  )
+})
+
 t.test('checks the eviction policy of a Redis that holds only the rate limits', async (t) => {
   const server = await startRedis({ args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'] })
   t.teardown(async () => {

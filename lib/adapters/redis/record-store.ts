@@ -131,10 +131,10 @@ export interface RedisState extends State {
    */
   evictionPolicy(): Promise<string | null>
   /**
-   * True if the server writes each change to its append-only file. False also if the user of the connection may not run
+   * True if the server writes each change to its append-only file. `null` if the user of the connection may not run
    * `INFO`. An outage rejects.
    */
-  isAppendOnly(): Promise<boolean>
+  isAppendOnly(): Promise<boolean | null>
 }
 
 /**
@@ -170,10 +170,10 @@ export interface RedisFactorStoreOptions {
 
 export interface RedisFactorStore extends Required<FactorStore> {
   /**
-   * True if the server writes each change to its append-only file. False also if the user of the connection may not run
+   * True if the server writes each change to its append-only file. `null` if the user of the connection may not run
    * `INFO`. Without this file, a crash of the server loses the additions of the last minutes. An outage rejects.
    */
-  isAppendOnly(): Promise<boolean>
+  isAppendOnly(): Promise<boolean | null>
 }
 
 /**

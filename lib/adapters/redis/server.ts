@@ -63,9 +63,14 @@ export async function evictionPolicyOf(connection: RedisConnection, key: string)
   return policy === undefined || policy === 'noeviction' || fieldOf('maxmemory') === '0' ? null : policy
 }
 
-/** True if the server of this key writes each change to its append-only file. False also if `INFO` is forbidden. */
-export const isAppendOnly = async (connection: RedisConnection, key: string): Promise<boolean> =>
-  (await lookAt(connection, key))('aof_enabled') === '1'
+/**
+ * True if the server of this key writes each change to its append-only file. `null` if the server does not tell, for
+ * example because `INFO` is forbidden.
+ */
+export async function isAppendOnly(connection: RedisConnection, key: string): Promise<boolean | null> {
+  const enabled = (await lookAt(connection, key))('aof_enabled')
+  return enabled === undefined ? null : enabled === '1'
+}
 
 /** The commands that the scripts of the stores use. A test compares these lists with the scripts and the guide. */
 export const RECORD_COMMANDS: readonly string[] = ['GETRANGE', 'MGET', 'SET', 'DEL']
