@@ -226,17 +226,14 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
    * already.
    */
   async function lookForMore(): Promise<void> {
-    // Right after start another instance may be signing with a key that this instance has not read yet.
-    if (entriesOf(algs[0]).length === 0) {
-      await maintainOnce(algs[0])
-      return
-    }
+    const agoMs = clock.monotonic() - lastLook
+    const isRecent = agoMs < (failure === null ? REFRESH_COOLDOWN_MS : RETRY_MS)
     // Waits for a running read, because otherwise a good token would be refused if it comes during a read.
     const pending = waiting ?? underWay
-    const agoMs = clock.monotonic() - lastLook
-    if (pending !== undefined || agoMs >= (failure === null ? REFRESH_COOLDOWN_MS : RETRY_MS))
-      await (pending ?? reload())
-    else if (failure !== null) throw failure.cause
+    if (failure !== null && isRecent && pending === undefined) throw failure.cause
+    // Right after start another instance may be signing with a key that this instance has not read yet.
+    if (entriesOf(algs[0]).length === 0) await maintainOnce(algs[0])
+    else if (!isRecent || pending !== undefined) await (pending ?? reload())
   }
 
   const signing = (alg: string): RingEntry | undefined => signingOf(entriesOf(alg), clock.now())

@@ -10,11 +10,11 @@ export const asciiDigits = (code: string): string => code.replaceAll(/\p{Nd}/gu,
 
 /**
  * The value of a digit of any script. In Unicode, the ten decimal digits of a script follow one another, beginning with
- * 0.
+ * 0. The digits of another script may come right before them.
  */
 function valueOf(digit: string): number {
-  let zero = digit.codePointAt(0) ?? 0
-  const code = zero
-  while (code - zero < 9 && /\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero--
-  return code - zero
+  const code = digit.codePointAt(0) ?? 0
+  let first = code
+  while (/\p{Nd}/u.test(String.fromCodePoint(first - 1))) first--
+  return (code - first) % 10
 }

@@ -313,6 +313,27 @@ t.test('answers 503 for an unknown kid during an outage, and retries after a sec
   t.equal(server.lists - before, 2)
 })
 
+t.test('reads a store that was never reachable once a second for a flood of unknown kids', async (t) => {
+  const clock = steppedClock()
+  const server = { lists: 0 }
+  const one = ring(clock, {
+    ...memoryState().keys,
+    list: async () => {
+      server.lists++
+      throw new Error('down')
+    }
+  })
+  t.teardown(() => {
+    one.close()
+  })
+  for (let round = 0; round < 20; round++)
+    await t.rejects(one.refresh(), { error: 'temporarily_unavailable', statusCode: 503 } as unknown as Error)
+  t.equal(server.lists, 1)
+  await step(clock, 1000)
+  await t.rejects(one.refresh(), { statusCode: 503 } as unknown as Error)
+  t.equal(server.lists, 2)
+})
+
 t.test('makes callers wait for the first read of a starting instance', async (t) => {
   const clock = steppedClock()
   const store = memoryState().keys

@@ -1,5 +1,6 @@
 import t from '../../support/tap.ts'
 import { Secret, TOTP, URI } from 'otpauth'
+import { asciiDigits } from '../../../lib/protocol/typed-code.ts'
 import {
   fromBase32,
   matchTotp,
@@ -80,6 +81,13 @@ t.test('accepts the codes of the current and the previous step only', async (t) 
 })
 
 // covers TOTP-13
+t.test('reads each digit of scripts whose digits follow one another', async (t) => {
+  // Five sets of mathematical digits without a gap.
+  for (let set = 0; set < 5; set++)
+    for (let value = 0; value < 10; value++)
+      t.equal(asciiDigits(String.fromCodePoint(0x1d7ce + 10 * set + value)), String(value), `set ${set}`)
+})
+
 t.test('reads a code with spaces, separators and non-ASCII digits', async (t) => {
   for (const typed of [
     '123456',
