@@ -1,6 +1,7 @@
 /** The readers of JSON and CSV: every split of a file into chunks gives the same rows. */
 import { join } from 'node:path'
 import t from '../support/tap.ts'
+import { FORMATS } from '../../lib/cli/import/formats.ts'
 import { rowsOf, csvRecords, jsonElements } from '../../lib/cli/import/rows.ts'
 
 async function* chunksOf(text: string, size: number): AsyncGenerator<string> {
@@ -88,6 +89,55 @@ for (const [title, text, member] of [
     const directory = t.testdir({ 'file.json': text })
     const found = await all(rowsOf(join(directory, 'file.json'), member))
     t.equal(found.filter((row) => 'columns' in row).length, MANY)
+  })
+
+const line = (user: object): string => JSON.stringify(user)
+const pretty = (value: unknown): string => JSON.stringify(value, null, 2)
+/** Python writes a space after each comma and colon, and Jackson another one before the colon. */
+const python = (value: unknown): string => JSON.stringify(value, null, 1).replace(/,\n */g, ', ').replace(/\n */g, '')
+const jackson = (value: unknown): string =>
+  pretty(value)
+    .replaceAll('": ', '" : ')
+    .replace(/([[,])\n +\{/g, '$1 {')
+const table = (users: object[]): string =>
+  users.map((user) => Object.values(user).join(',')).reduce((text, row) => `${text}\n${row}`, 'id,name')
+
+// The text of each tool, except for the values of the users.
+for (const [format, title, written] of [
+  ['auth0', 'JSON lines', (users) => users.map(line).join('\n')],
+  ['supabase', 'the JSON lines of psql', (users) => users.map((user) => python(user)).join('\n')],
+  ['firebase', 'auth:export', (users) => `{"users": [\n${users.map(pretty).join(',\n')}]}`],
+  ['firebase', 'auth:export with a user per line', (users) => `{"users": [\n${users.map(line).join(',\n')}]}`],
+  ['firebase', 'a compact document', (users) => line({ users })],
+  ['keycloak', 'a realm', (users) => jackson({ id: 'a', realm: 'shop', users, clients: [{ id: 'b' }] })],
+  ['keycloak', 'a file of users', (users) => jackson({ realm: 'shop', users })],
+  ['keycloak', 'a realm that begins on the first line', (users) => `{ "realm": "shop",\n"users": ${pretty(users)}}`],
+  ['keycloak', 'a compact document', (users) => line({ realm: 'shop', users })],
+  ['django', 'dumpdata', (users) => python(users)],
+  ['django', 'dumpdata --indent 2', (users) => pretty(users).replace(/^ {2}/gm, '')],
+  ['django', 'dumpdata --format jsonl', (users) => users.map(python).join('\n')],
+  ['wordpress', 'CSV', table],
+  ['wordpress', 'wp user list --format=json', (users) => line(users)],
+  ['werkzeug', 'CSV', table],
+  ['aspnet', 'CSV', table],
+  ['aspnet', 'the array of FOR JSON', (users) => line(users)]
+] as Array<[string, string, (users: object[]) => string]>)
+  t.test(`reads the export of ${format}: ${title}`, async (t) => {
+    for (const count of [1, 2, 3000])
+      for (const [end, mark] of [
+        ['\n', ''],
+        ['\r\n', '\ufeff']
+      ] as const) {
+        const users = Array.from({ length: count }, (_, at) => ({ id: `${at}`, name: `ann [{ ${at}` }))
+        const text = `${mark}${written(users)}\n`.replaceAll('\n', end)
+        const path = join(t.testdir({ users: text }), 'users')
+        const found = await all(rowsOf(path, FORMATS[format]?.member))
+        t.strictSame(
+          found.map((row) => ('columns' in row ? row.columns : row)),
+          users,
+          `${count} users, ${mark === '' ? 'LF' : 'CRLF and a byte order mark'}`
+        )
+      }
   })
 
 t.test('reads fields of CSV in chunks of any size', async (t) => {

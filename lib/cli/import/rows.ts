@@ -131,26 +131,28 @@ async function* textOf(path: string): AsyncGenerator<string> {
   }
 }
 
-/** Returns the first line that has text. `isWhole`: false if the line is too long and `first` is only its beginning. */
-async function beginningOf(path: string): Promise<{ first: string; isWhole: boolean }> {
+/** Returns the first line that has text, or only the beginning of a line that is too long. */
+async function beginningOf(path: string): Promise<string> {
   let first = ''
   for await (const chunk of textOf(path)) {
     first = (first + chunk).trimStart()
     const end = first.indexOf('\n')
-    if (end !== -1) return { first: first.slice(0, end), isWhole: true }
-    if (first.length > LONGEST_ROW) return { first, isWhole: false }
+    if (end !== -1) return first.slice(0, end)
+    if (first.length > LONGEST_ROW) return first
   }
-  return { first, isWhole: true }
+  return first
 }
 
-/** True if the file is one JSON object with a list of all users. False if its first line is an object of one user. */
-function isDocument({ first, isWhole }: { first: string; isWhole: boolean }, member: string): boolean {
-  if (!isWhole || first === '' || first.trim() === '{') return true
+/**
+ * True if the file is one JSON object with a list of all users. False if its first line is an object of one user. Only
+ * a document goes on after a first line that is no whole JSON: Firebase ends that line after the `[` of the list.
+ */
+function isDocument(first: string, member: string): boolean {
   try {
     const value: unknown = JSON.parse(first)
     return isObject(value) && Array.isArray(value[member])
   } catch {
-    return false
+    return true
   }
 }
 
@@ -159,14 +161,13 @@ function isDocument({ first, isWhole }: { first: string; isWhole: boolean }, mem
  * or one JSON object with the array `member`.
  */
 export async function* rowsOf(path: string, member?: string): AsyncGenerator<FileRow> {
-  const beginning = await beginningOf(path)
-  const { first } = beginning
+  const first = await beginningOf(path)
   const kind = /\.(csv|ndjson|jsonl)$/i.exec(path)?.[1]?.toLowerCase()
   const isJson = kind === undefined ? first === '' || /^[[{]/.test(first) : kind !== 'csv'
   if (!isJson) yield* csvRows(textOf(path))
   else if (kind !== undefined) yield* jsonLines(textOf(path))
   else if (first.startsWith('[')) yield* jsonList(textOf(path), undefined)
-  else if (member !== undefined && isDocument(beginning, member)) yield* jsonList(textOf(path), member)
+  else if (member !== undefined && isDocument(first, member)) yield* jsonList(textOf(path), member)
   else yield* jsonLines(textOf(path))
 }
 
