@@ -98,8 +98,9 @@ const SEND_TIMEOUT_MS = 120_000
  * Takes no spelling from a request: two spellings that a store treats as equal may be two mailboxes.
  */
 export function addressed(user: User): User {
-  const email = user.email ?? emailOf(user.username)
-  return email === null || email === '' ? user : { ...user, email }
+  // A store may write '' for no address.
+  const email = user.email || emailOf(user.username)
+  return email === null ? user : { ...user, email }
 }
 
 /** The `email` of `addressed`; `''` if the user has no address. */

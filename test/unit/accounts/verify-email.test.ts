@@ -150,6 +150,12 @@ t.test('keeps the link usable after a store failure', async (t) => {
   }
 })
 
+t.test('sends the link to the username that is an address when the store has an empty address', async (t) => {
+  const w = await world()
+  await requested(w, { email: '' })
+  t.match(w.messages, [{ user: { email: 'ada@example.com' } }])
+})
+
 t.test('sends nothing without an address or an outbox', async (t) => {
   const w = await world()
   await requestEmailVerification(await w.addUser({ username: 'bob', email: '' }), { locale: undefined, origin }, w.deps)
