@@ -199,7 +199,9 @@ export function hashingQueue(
       } else {
         if (!full) {
           full = true
-          events.emit('hash_queue_full', { running, waiting: waiting.length, maxQueue }, NO_REQUEST)
+          // With `maxQueue: 0` no call waits. The overload then goes on while refusals are held back.
+          if (held.size === 0)
+            events.emit('hash_queue_full', { running, waiting: waiting.length, maxQueue }, NO_REQUEST)
         }
         await holdBack()
         throw new OAuthError('temporarily_unavailable', 'Too many sign-ins at once. Try again shortly.', {

@@ -118,6 +118,24 @@ t.test('DOS-argon2-memory serves a later caller while an earlier refusal is dela
   t.same(outcomes, ['done', REFUSED, 'done'])
 })
 
+t.test('reports an overload once when no call may wait, and the next overload again', async (t) => {
+  const { queue: made, clock, events } = queue(1, 0)
+  const { call, outcomes, end } = works(made)
+  call(2)
+  end(0)
+  await turn()
+  call(2)
+  await turn()
+  t.same(events, ['hash_queue_full'])
+  end(2)
+  clock.step(1250)
+  await turn()
+  t.same(outcomes, ['done', REFUSED, 'done', REFUSED])
+  call(2)
+  await turn()
+  t.same(events, ['hash_queue_full', 'hash_queue_full'])
+})
+
 t.test('DOS-argon2-memory spreads the answers to callers that were refused together', async (t) => {
   const { queue: made, clock } = queue(1, 0)
   const { call, outcomes } = works(made)
