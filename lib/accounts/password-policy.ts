@@ -120,7 +120,7 @@ export function createPasswordPolicy(options: PasswordPolicyOptions, deps: Passw
       })
     })
     try {
-      return await Promise.race([Promise.resolve().then(() => isBreached(password)), late])
+      return await Promise.race([isBreached(password), late])
     } catch (error) {
       // Rethrows a wrong return type. Otherwise a hook that returns a count would let every breached password through.
       if (isMisfit(error)) throw error
