@@ -152,7 +152,7 @@ const PAGES = {
   devicesText: 'These devices aren’t asked for a code. If you’ve lost one, forget them all.',
   devicesForget: 'Forget all devices',
   codesTitle: 'Save your recovery codes',
-  codesText: 'If you lose your phone, these codes are the only way to sign in. Each works once.',
+  codesText: 'If you lose your phone, you can sign in with these codes. Each works once.',
   codesSaved: 'I have saved these codes',
   codesDownload: 'Download',
   codesPrint: 'Print',
