@@ -34,7 +34,8 @@ export interface RefreshAttempt {
 
 /**
  * The minimum grace period for clients that nobody registered. The processes of such a client may share a refresh token
- * without a lock, and then replay it for up to 76 s.
+ * without a lock, and then replay it for up to 76 s. `POST /auth/refresh` keeps the usual period, because it learns the
+ * client only from the family of an accepted token.
  */
 const UNKNOWN_CLIENT_GRACE_MS = 120_000
 
