@@ -115,16 +115,19 @@ export async function verifyOnce(
   return 'no_match'
 }
 
-/** Returns the reason why this user can't sign in after this verdict on their password. `null`: they can. */
+/**
+ * Returns the reason why this user can't sign in after this verdict on their password. A verdict of `null` stands for a
+ * sign-in without a password. `null`: the user can sign in.
+ */
 export function failureOf(
   user: User | null,
-  verdict: Verdict,
+  verdict: Verdict | null,
   { verifyEmail, connections }: Pick<AccountsDeps, 'verifyEmail' | 'connections'>
 ): LoginFailure | null {
   if (user === null) return 'unknown_user'
   if (user.disabled) return 'disabled'
   if (ownerConnection(user, { connections }) !== null) return 'connection_only'
-  if ((user.passwordHash ?? null) === null) return 'no_password'
+  if (verdict !== null && (user.passwordHash ?? null) === null) return 'no_password'
   if (verdict === 'unusable') return 'unusable_hash'
   if (verdict === 'no_match') return 'wrong_password'
   return verifyEmail && user.emailVerified !== true ? 'email_not_verified' : null

@@ -81,13 +81,13 @@ export async function reachesOne(
   asking: SignInPageKind,
   deps: ReachDeps
 ): Promise<boolean> {
-  if (values.some((value) => !isAbove(value))) return true
+  if (values.some((value) => !isOwnLevel(value))) return true
   for (const value of values) if (await reaches(value, user, asking, deps)) return true
   // A new sign-in through a link may reach `password`, because the provider may ask for more than the last time.
   return values.includes(PASSWORD_ACR) && (await waysIn(user, deps.accounts)).links.length > 0
 }
 
-const isAbove = (acr: string): boolean => acr === PASSWORD_ACR || acr === MFA_ACR || acr === PASSKEY_ACR
+const isOwnLevel = (acr: string): boolean => acr === PASSWORD_ACR || acr === MFA_ACR || acr === PASSKEY_ACR
 
 /**
  * Returns the hosted page that raises a session to `acr`. If second factors are on, that feature decides. `null`: the
@@ -99,7 +99,7 @@ export async function stepTowards(
   asking: Parameters<NonNullable<AuthorizeSlots['towards']>>[2],
   deps: ReachDeps
 ): Promise<StepTowards | null> {
-  if (!isAbove(acr)) return null
+  if (!isOwnLevel(acr)) return null
   for (const { towards } of deps.slots) if (towards !== undefined) return await towards(acr, person, asking)
   if (!(await reaches(acr, person.user, asking, deps))) return 'never'
   return asking.hostedSignIn ? 'reauthenticate' : null

@@ -9,6 +9,7 @@ import { PASSKEY_GRANT, type PasskeySettings } from './options.ts'
 import { passkeyPage, passkeyPromptPage } from './pages/add.ts'
 import { RENDERERS } from './pages/renderers.ts'
 import { passkeyPart } from './pages/sign-in.ts'
+import { refusedPasskey } from './prove.ts'
 import type { Passkeys } from '../../accounts/factor-kinds.ts'
 import { isFirstParty } from '../../clients/rights.ts'
 import { OAuthError } from '../../errors.ts'
@@ -86,7 +87,7 @@ export async function passkeyGrant(
   return await commitTokens(
     { user, by: 'passkey', client, jkt, methods: [proof], ...granted, origin, grantType: 'passkey' },
     async () => {
-      if ((await confirm()) === null) throw new OAuthError('invalid_grant', 'The passkey was not accepted.')
+      if ((await confirm()) === null) throw refusedPasskey('the account changed meanwhile')
       return null
     },
     deps

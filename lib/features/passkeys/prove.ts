@@ -8,7 +8,7 @@ import { digest } from '../../protocol/digest.ts'
 import { type Assertion, type GivenAssertion, readAssertion, verifyAssertion } from '../../protocol/webauthn.ts'
 import { CLAIM_LIFETIME_MS } from '../../protocol/webauthn-options.ts'
 import { WebauthnError } from '../../protocol/webauthn-key.ts'
-import { ownerConnection } from '../../accounts/ways-in.ts'
+import { failureOf } from '../../accounts/authenticate-password.ts'
 import type { MessageCause } from '../../accounts/outbox.ts'
 import { type ChallengePurpose, isChallengeOf, type PasskeyConfig, purposeOf } from './challenges.ts'
 import type { GivenCredential, PasskeyPurpose, ProvedByPasskey } from '../../accounts/factor-kinds.ts'
@@ -16,7 +16,7 @@ import type { GivenCredential, PasskeyPurpose, ProvedByPasskey } from '../../acc
 /**
  * Makes the error for a refused passkey, with one text for every cause. `reason` is for pages, `detail` for the log.
  */
-function refused(
+export function refusedPasskey(
   detail: string,
   reason: 'passkey_refused' | 'unknown_passkey' | 'passkey_copied' = 'passkey_refused'
 ): OAuthError {
@@ -43,14 +43,14 @@ export async function proveAlone(
     reason: LoginFailure,
     detail: string,
     user: User | null = null,
-    forPages: Parameters<typeof refused>[1] = reason === 'unknown_passkey' ? reason : 'passkey_refused'
+    forPages: Parameters<typeof refusedPasskey>[1] = reason === 'unknown_passkey' ? reason : 'passkey_refused'
   ): never => {
     events.emit(
       'login_failed',
       { reason, sid: null, clientId, ...(user === null ? {} : { userId: user.id, username: user.username }) },
       origin
     )
-    throw refused(detail, forPages)
+    throw refusedPasskey(detail, forPages)
   }
   const unless = <Result>(act: () => Result, user: User | null = null): Result => {
     try {
@@ -69,7 +69,7 @@ export async function proveAlone(
   const { passkey } = owned
   // Verifies the passkey first. Only then checks that the account may sign in, and refuses with the same text if not.
   const assertion = unless(() => verified(given, passkey, { to: 'sign_in' }, true, config, deps), user)
-  const reason = passkey.uvInitialized ? failureOf(user, deps) : 'passkey_refused'
+  const reason = passkey.uvInitialized ? failureOf(user, null, deps) : 'passkey_refused'
   if (user === null || reason !== null)
     return fail(
       reason ?? 'unknown_user',
@@ -85,7 +85,7 @@ export async function proveAlone(
     async confirm() {
       const [now, factors] = await Promise.all([users.findById(user.id), store.findFactors(user.id)])
       const isThere = factors.passkeys.some(({ credentialId }) => credentialId === passkey.credentialId)
-      if (now !== null && isThere && failureOf(now, deps) === null) return now
+      if (now !== null && isThere && failureOf(now, null, deps) === null) return now
       events.emit(
         'login_failed',
         { reason: 'changed_meanwhile', userId: user.id, username: user.username, sid: null, clientId },
@@ -115,22 +115,23 @@ export async function provePasskey(
     const given = readAssertion(credential)
     // Searches this user's passkeys alone, because another user may have a credential with the same id.
     const passkey = found.passkeys.find(({ credentialId }) => credentialId === given.id)
-    if (passkey === undefined) return await fail('wrong', refused('the user has no such credential', 'unknown_passkey'))
+    if (passkey === undefined)
+      return await fail('wrong', refusedPasskey('the user has no such credential', 'unknown_passkey'))
     if (given.userHandle !== null && handleIn(given.userHandle) !== found.handle)
-      return await fail('wrong', refused("the handle is another user's"))
+      return await fail('wrong', refusedPasskey("the handle is another user's"))
     const assertion = verified(given, passkey, purposeOf(user.id, of), passkey.uvInitialized, config, deps)
     const outcome = await use(assertion, passkey, { user, origin, locale }, deps)
     if (outcome !== 'used')
       return await fail(
         outcome === 'replayed' ? 'replayed' : 'wrong',
-        refused(outcome, outcome === 'regressed' ? 'passkey_copied' : undefined)
+        refusedPasskey(outcome, outcome === 'regressed' ? 'passkey_copied' : undefined)
       )
     return {
       method: assertion.userVerified && passkey.uvInitialized ? 'passkey' : 'security_key',
       at: deps.clock.now()
     }
   } catch (error) {
-    if (error instanceof WebauthnError) return await fail('wrong', refused(error.message))
+    if (error instanceof WebauthnError) return await fail('wrong', refusedPasskey(error.message))
     throw error
   }
 }
@@ -183,15 +184,4 @@ async function use(
     events.emit('passkey_counter_regressed', { userId: user.id, factorId, refused: isRefused }, origin)
   if (isRefused) await tellOfFailure(user, { origin, locale }, deps, 'passkey_counter_regressed')
   return used.outcome
-}
-
-/** The reason why this user may not sign in by a passkey; `null`: they may. */
-function failureOf(
-  user: User | null,
-  { verifyEmail, connections }: Pick<ProvingDeps, 'verifyEmail' | 'connections'>
-): LoginFailure | null {
-  if (user === null) return 'unknown_user'
-  if (user.disabled) return 'disabled'
-  if (ownerConnection(user, { connections }) !== null) return 'connection_only'
-  return verifyEmail && user.emailVerified !== true ? 'email_not_verified' : null
 }

@@ -45,7 +45,7 @@ export function create(on: FactorSettings, kernel: Kernel): Parts {
         await removeFactor({ ...removal, by: 'host', keepsWayIn: true, locale: undefined }, accounts)
       },
       requiresMore: async (user, methods) =>
-        await isFromBeforeRequirement(user, methods, accounts.factors.policy, accounts)
+        await isFromBeforeRequirement({ user, methods }, accounts.factors, accounts)
     },
     authorize: authorizeSlots(accounts),
     authority: (calls) => factorAuthority(accounts, calls),

@@ -1,5 +1,5 @@
 import { commitSession } from '../../accounts/begin-session.ts'
-import type { SessionBegun } from '../../accounts/slots.ts'
+import type { SessionBegun, SignIn } from '../../accounts/slots.ts'
 import { appsOf, type FactorDeps, passkeysOf, type ProvingDeps, tellOfFailure } from './deps.ts'
 import type { PendingStep } from './second-step.ts'
 import { settled } from '../../accounts/sign-in-writes.ts'
@@ -37,42 +37,47 @@ export async function finishSignIn(
   browser: Browser,
   deps: AuthorizeDeps & { accounts: { factors: FactorDeps } }
 ): Promise<SessionBegun> {
-  const { accounts } = deps
   const { by, connection, clientId } = step
-  const { origin } = browser
-  const proof = await proveFactor(given, step.user, found, { clientId, origin, locale, isKnown }, accounts)
-  const done = await settled(step, { locale, origin }, accounts)
-  if (done === null) throw new OAuthError('login_required', 'Sign in again.')
-  const { user } = done
-  const { deviceEpoch } = step.writes === undefined ? found : await accounts.factors.store.findFactors(user.id)
-  const begun = await commitSession(
-    {
-      user,
-      by,
-      connection,
-      methods: [...step.methods, proof],
-      clientId,
-      async confirm() {
-        const [now, factors] = await Promise.all([
-          firstFactorHolds(done, accounts),
-          accounts.factors.store.findFactors(user.id)
-        ])
-        // The epoch changes with the factors: they may have been reset, or a new factor may have ended all other
-        // sign-ins.
-        if (now !== null && factors.deviceEpoch === deviceEpoch) return now
-        accounts.events.emit(
-          'login_failed',
-          { reason: 'changed_meanwhile', userId: user.id, username: user.username, sid: null, clientId },
-          browser.origin
-        )
-        return null
-      }
-    },
-    browser,
-    deps
-  )
-  if (begun === null) throw new OAuthError('login_required', 'Sign in again.')
+  const at = { clientId, origin: browser.origin, locale, isKnown }
+  const proved = await proveSecond({ step, found, given }, at, deps.accounts)
+  const begun = proved === null ? null : await commitSession({ ...proved, by, connection, clientId }, browser, deps)
+  if (begun === null) throw signInAgain()
   return begun
+}
+
+/**
+ * Verifies the second factor of a sign-in and makes the writes of the sign-in. Call `confirm` after the commit.
+ * @returns `null` if the first factor does not hold any more
+ * @throws OAuthError `invalid_grant` with the reason
+ */
+export async function proveSecond(
+  { step, found, given }: Pick<SecondFactor, 'step' | 'found' | 'given'>,
+  at: GivenAt,
+  accounts: ProvingDeps
+): Promise<Pick<SignIn, 'user' | 'methods' | 'confirm'> | null> {
+  const { store } = accounts.factors
+  const { clientId, locale, origin } = at
+  const proof = await proveFactor(given, step.user, found, at, accounts)
+  const done = await settled(step, { locale, origin }, accounts)
+  if (done === null) return null
+  const { user } = done
+  const { deviceEpoch } = step.writes === undefined ? found : await store.findFactors(user.id)
+  return {
+    user,
+    methods: [...step.methods, proof],
+    async confirm() {
+      const [now, factors] = await Promise.all([firstFactorHolds(done, accounts), store.findFactors(user.id)])
+      // The epoch changes with the factors: they may have been reset, or a new factor may have ended all other
+      // sign-ins.
+      if (now !== null && factors.deviceEpoch === deviceEpoch) return now
+      accounts.events.emit(
+        'login_failed',
+        { reason: 'changed_meanwhile', userId: user.id, username: user.username, sid: null, clientId },
+        origin
+      )
+      return null
+    }
+  }
 }
 
 interface StepUp {
@@ -212,7 +217,7 @@ export function readFactor(
  * apply the rate limit `secondFactor`.
  * @throws OAuthError `invalid_grant` with the reason
  */
-export async function proveFactor(
+async function proveFactor(
   given: GivenFactor,
   user: User,
   found: UserFactors,

@@ -1,11 +1,9 @@
 import { appsOf, passkeysOf, type ProvingDeps, secondFactorCheck } from './deps.ts'
 import { hasFactor } from '../../protocol/second-factors.ts'
 import { ACCESS_TOKEN, required, TOKEN_EXCHANGE_GRANT, type TokenRequestParams } from '../../protocol/request-params.ts'
-import { proveFactor, readFactor } from './finish-sign-in.ts'
+import { proveSecond, readFactor } from './finish-sign-in.ts'
 import { asksSecondFactor, mustEnrol, tellOfEnrolment } from './two-step.ts'
 import { openStep, sealStep } from './second-step.ts'
-import { settled } from '../../accounts/sign-in-writes.ts'
-import { firstFactorHolds } from '../../accounts/first-factor.ts'
 import type { FirstFactor } from '../../accounts/slots.ts'
 import { mayUse } from '../../clients/rights.ts'
 import { OAuthError } from '../../errors.ts'
@@ -86,31 +84,29 @@ export async function mfaGrant(
   )
   const step = await openStep(required(params, 'mfa_token'), { page: false, clientId }, accounts)
   const found = step === null ? null : await factors.store.findFactors(step.user.id)
-  if (step === null || found === null || !hasFactor(found))
-    throw new OAuthError('invalid_grant', 'The mfa_token is invalid or has expired.')
-  const { user, by, connection, methods } = step
+  const gone = (): OAuthError => new OAuthError('invalid_grant', 'The mfa_token is invalid or has expired.')
+  if (step === null || found === null || !hasFactor(found)) throw gone()
+  const { user, by, connection } = step
   // The client still needs the right to the grant with which the sign-in began.
   if (client !== null && !mayUse(client, by === 'connection' ? TOKEN_EXCHANGE_GRANT : 'password'))
     throw new OAuthError('unauthorized_client', 'The client may not use this grant type.')
   return {
     check: secondFactorCheck(user, found, given),
     async finish({ isKnown }) {
-      const proof = await proveFactor(given, user, found, { clientId, origin, locale: undefined, isKnown }, accounts)
-      const gone = (): OAuthError => new OAuthError('invalid_grant', 'The mfa_token is invalid or has expired.')
-      const done = await settled(step, { locale: undefined, origin }, accounts)
-      if (done === null) throw gone()
-      const { deviceEpoch } = step.writes === undefined ? found : await factors.store.findFactors(user.id)
+      const at = { clientId, origin, locale: undefined, isKnown }
+      const proved = await proveSecond({ step, found, given }, at, accounts)
+      if (proved === null) throw gone()
       const allowed = askableScopes(client, deps)
       const scopes = step.scope.split(' ').filter((scope) => allowed.includes(scope))
       const isExchange = by === 'connection'
       const response = await commitTokens(
         {
-          user: done.user,
+          user: proved.user,
           by,
           connection,
           client,
           jkt,
-          methods: [...methods, proof],
+          methods: proved.methods,
           scopes,
           resources: step.resources ?? [],
           origin,
@@ -118,14 +114,8 @@ export async function mfaGrant(
           idToken: isExchange ? { nonce: step.nonce } : undefined
         },
         async () => {
-          const [now, later] = await Promise.all([firstFactorHolds(done, accounts), factors.store.findFactors(user.id)])
-          if (now !== null && later.deviceEpoch === deviceEpoch) return null
-          accounts.events.emit(
-            'login_failed',
-            { reason: 'changed_meanwhile', userId: user.id, username: user.username, sid: null, clientId },
-            origin
-          )
-          throw gone()
+          if ((await proved.confirm()) === null) throw gone()
+          return null
         },
         deps
       )

@@ -13,7 +13,7 @@ import type { User } from '../../ports/user-store.ts'
 import { addressed, type MessageCause } from '../../accounts/outbox.ts'
 import { holds, orInBackground } from './addition.ts'
 import type { Staying } from '../../accounts/factor-kinds.ts'
-import type { FactorDeps, FactorPolicy } from './deps.ts'
+import type { FactorDeps } from './deps.ts'
 import type { Origin } from '../../sessions/sessions.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
 import { awaitsConfirmation, sendVerificationAgain } from '../../accounts/verify-email.ts'
@@ -167,13 +167,12 @@ export async function mustEnrol(
  * session with the mark `exempt`, which was allowed to begin without one. Rejects if the host's hook fails.
  */
 export async function isFromBeforeRequirement(
-  user: User,
-  methods: readonly AuthenticationProof[],
-  { required }: Pick<FactorPolicy, 'required'>,
-  { clock }: Pick<AccountsDeps, 'clock'>
+  { user, methods }: Pick<Parameters<typeof mustEnrol>[0], 'user' | 'methods'>,
+  factors: Pick<FactorDeps, 'policy'>,
+  deps: Pick<AccountsDeps, 'clock'>
 ): Promise<boolean> {
-  if (required === null || methods.some((proof) => proof.exempt)) return false
-  return !hasProvedSecond({ methods, authenticatedAt: clock.now() }) && (await required(user, null))
+  if (methods.some((proof) => proof.exempt)) return false
+  return await mustEnrol({ user, methods, clientId: null }, factors, deps)
 }
 
 /**
@@ -183,12 +182,11 @@ export async function isFromBeforeRequirement(
 export async function markedExempt(
   first: Parameters<typeof mustEnrol>[0],
   { isRemembered }: { isRemembered: boolean },
-  { policy }: Pick<FactorDeps, 'policy'>,
+  factors: Pick<FactorDeps, 'policy'>,
   deps: Pick<AccountsDeps, 'clock'>
 ): Promise<AuthenticationProof[]> {
-  const { user, methods, clientId } = first
-  const isExempt = isRemembered || (clientId !== null && (await isFromBeforeRequirement(user, methods, policy, deps)))
-  return methods.map((proof) => (isExempt ? { ...proof, exempt: true } : proof))
+  const isExempt = isRemembered || (first.clientId !== null && (await isFromBeforeRequirement(first, factors, deps)))
+  return first.methods.map((proof) => (isExempt ? { ...proof, exempt: true } : proof))
 }
 
 /** Returns whether sign-ins of the account take a second step, and why. Rejects if the host's hook fails. */

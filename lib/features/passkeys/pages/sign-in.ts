@@ -14,6 +14,7 @@ import { logLine } from '../../../ports/log.ts'
 import type { SignedInPerson } from '../../../sessions/browser-sessions.ts'
 import type { ProvingDeps } from '../../second-factors/deps.ts'
 import { passkeyFormOf } from '../../second-factors/pages/parts.ts'
+import { refusedPasskey } from '../prove.ts'
 
 /** The dependencies of the pages of passkeys. */
 export interface PasskeyPages {
@@ -118,11 +119,7 @@ function passkeySignIn(
         browser,
         deps.authorize
       )
-      if (begun === null || 'ticket' in begun)
-        throw new OAuthError('invalid_grant', 'The passkey was not accepted.', {
-          field: 'credential',
-          reason: 'passkey_refused'
-        })
+      if (begun === null || 'ticket' in begun) throw refusedPasskey('the account changed meanwhile')
       return await leadOnFrom(begun, { request, journey }, {}, deps)
     }
   }
