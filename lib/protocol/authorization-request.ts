@@ -10,7 +10,7 @@ import {
 } from './authorization-params.ts'
 import { type ClaimsRequest, parseClaimsRequest } from './user-claims.ts'
 import { parseScope } from './scope.ts'
-import { digest, equalSecrets } from './digest.ts'
+import { digest, equalSecrets, isDigest } from './digest.ts'
 import { checkRegistrableRedirectUri } from './redirect-uri.ts'
 import { serializeParams } from './request-params.ts'
 
@@ -161,14 +161,14 @@ function checkCodeChallenge({
     return {}
   }
   if (method !== 'S256') throw new OAuthError('invalid_request', 'code_challenge_method must be S256.')
-  if (!isCodeChallenge(codeChallenge))
+  if (!isDigest(codeChallenge))
     throw new OAuthError('invalid_request', 'code_challenge must be 43 characters of base64url.')
   return { codeChallenge }
 }
 
 /** @see RFC 9449 §10 */
 function checkDpopJkt({ dpop_jkt: dpopJkt }: AuthorizationParams): Partial<AuthorizationRequest> {
-  if (dpopJkt !== undefined && !isCodeChallenge(dpopJkt))
+  if (dpopJkt !== undefined && !isDigest(dpopJkt))
     throw new OAuthError('invalid_request', 'dpop_jkt must be 43 characters of base64url.')
   return { dpopJkt }
 }
@@ -179,15 +179,6 @@ function checkClaims({ claims }: AuthorizationParams): Partial<AuthorizationRequ
 }
 
 const CODE_VERIFIER = /^[A-Za-z0-9\-._~]{43,128}$/
-const CODE_CHALLENGE = /^[A-Za-z0-9_-]{43}$/
-
-/**
- * True for a well-formed challenge of S256, the only supported method.
- * @see RFC 7636 §4.2
- */
-export function isCodeChallenge(codeChallenge: string): boolean {
-  return CODE_CHALLENGE.test(codeChallenge)
-}
 
 /**
  * True if the verifier proves that the token request comes from the sender of the authorization request. Both absent is

@@ -5,6 +5,9 @@ export function digest(credential: string): string {
   return hash('sha256', credential, 'base64url')
 }
 
+/** True for text of the form of `digest`. A code challenge (RFC 7636 §4.2) and a thumbprint (RFC 7638) have it too. */
+export const isDigest = (text: string): boolean => /^[A-Za-z0-9_-]{43}$/.test(text)
+
 /** Compares two secrets by their digests, so that the time does not reveal how much of a guess is right. */
 export function equalSecrets(left: string, right: string): boolean {
   return timingSafeEqual(Buffer.from(digest(left)), Buffer.from(digest(right)))

@@ -63,7 +63,11 @@ function jwkOf(alg: number, cose: CborMap): JsonWebKey {
 }
 
 /** True if the key of `spkiOf` made this signature. */
-export function isSignedBy({ alg, spki }: { alg: number; spki: Buffer }, data: Buffer, signature: Buffer): boolean {
+export function isSignedByCredential(
+  { alg, spki }: { alg: number; spki: Buffer },
+  data: Buffer,
+  signature: Buffer
+): boolean {
   try {
     return verify(
       alg === -8 ? null : 'sha256',

@@ -1,6 +1,14 @@
 import { isObject } from './json.ts'
 import { hash, timingSafeEqual } from 'node:crypto'
-import { type CborMap, decodeCbor, isSignedBy, must, readCbor, spkiOf, WebauthnError } from './webauthn-key.ts'
+import {
+  type CborMap,
+  decodeCbor,
+  isSignedByCredential,
+  must,
+  readCbor,
+  spkiOf,
+  WebauthnError
+} from './webauthn-key.ts'
 
 /**
  * The values that this service gave to the browser. The answer must have the same, because a script of the page could
@@ -105,7 +113,7 @@ export function verifyAssertion(
   )
   const signed = Buffer.concat([authenticatorData, hash('sha256', clientDataJSON, 'buffer')])
   must(
-    isSignedBy({ alg: stored.alg, spki: Buffer.from(stored.publicKey, 'base64url') }, signed, signature),
+    isSignedByCredential({ alg: stored.alg, spki: Buffer.from(stored.publicKey, 'base64url') }, signed, signature),
     'signature',
     'the signature is wrong'
   )

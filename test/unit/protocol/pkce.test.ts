@@ -1,6 +1,6 @@
 import t from '../../support/tap.ts'
-import { isCodeChallenge, verifyCodeChallenge } from '../../../lib/protocol/authorization-request.ts'
-import { digest } from '../../../lib/protocol/digest.ts'
+import { verifyCodeChallenge } from '../../../lib/protocol/authorization-request.ts'
+import { digest, isDigest } from '../../../lib/protocol/digest.ts'
 
 // RFC 7636 appendix B.
 const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
@@ -57,7 +57,7 @@ t.test('requires a verifier of 43 to 128 unreserved characters', async (t) => {
 
 // covers R7636-4.2
 t.test('requires a challenge of 43 base64url characters', async (t) => {
-  t.ok(isCodeChallenge(CHALLENGE))
+  t.ok(isDigest(CHALLENGE))
   for (const challenge of [
     '',
     CHALLENGE.slice(1),
@@ -69,5 +69,5 @@ t.test('requires a challenge of 43 base64url characters', async (t) => {
     `${CHALLENGE.slice(1)}\n`,
     `${CHALLENGE.slice(1)}é`
   ])
-    t.notOk(isCodeChallenge(challenge), JSON.stringify(challenge))
+    t.notOk(isDigest(challenge), JSON.stringify(challenge))
 })
