@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Starts Firefox with the arguments given, and stands between it and the driver that speaks WebDriver BiDi: Firefox ESR
 // 153 does not know a command that Playwright sends for each context. It is answered here as done, which is true if no
-// colour scheme is asked for.
+// color scheme is asked for.
 import { spawn } from 'node:child_process'
 import { connect, createServer } from 'node:net'
 import { createInterface } from 'node:readline'

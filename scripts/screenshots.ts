@@ -230,7 +230,7 @@ function gallery(): string {
   )
   return (
     `# The hosted pages, and the mails\n\nMade by \`npm run screenshots\` from the code as it ` +
-    `is; don't edit by hand. Title, logo, accent colour, texts and whole pages are the host's ` +
+    `is; don't edit by hand. Title, logo, accent color, texts and whole pages are the host's ` +
     `to change: see the option \`pages\`.\n\n${sections.join('\n')}`
   )
 }

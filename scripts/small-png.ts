@@ -5,7 +5,7 @@ const MAX_COLORS = 256
 
 /**
  * A browser's picture (8 bits a channel, not interlaced) with a palette: a fraction of the size, for pages have few
- * colours. @see PNG (Third Edition)
+ * colors. @see PNG (Third Edition)
  */
 export function smallPng(png: Buffer): Buffer {
   const chunks = [...chunksOf(png)]

@@ -13,7 +13,7 @@ const PAGES = [
   ['concepts.md', 'Concepts', 'Sessions, tokens, clients, and how they hang together'],
   ['reference/options.md', 'Options', 'Every option with its default'],
   ['reference/endpoints.md', 'Endpoints', 'Every route, who may call it, and its answers'],
-  ['guides/hosted-pages.md', 'Hosted pages', 'Your title, logo, colours, or your own HTML'],
+  ['guides/hosted-pages.md', 'Hosted pages', 'Your title, logo, colors, or your own HTML'],
   ['deployment.md', 'Deployment', 'What to look at before people sign in to it']
 ] as const
 /** From the sources, and from where the compiler puts the example. */

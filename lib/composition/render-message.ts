@@ -62,7 +62,7 @@ export function renderMessage(
   }: RenderMessageOptions = {}
 ): RenderedMessage {
   if (typeof title !== 'string') throw new TypeError('renderMessage: title takes a string.')
-  if (!isAccent(accentColor)) throw new TypeError('renderMessage: accentColor takes a colour such as "#1f5fbf".')
+  if (!isAccent(accentColor)) throw new TypeError('renderMessage: accentColor takes a color such as "#1f5fbf".')
   if (!['light', 'dark', 'auto'].includes(colorScheme))
     throw new TypeError('renderMessage: colorScheme takes "light", "dark" or "auto".')
   if (!RADIUS.test(radius))
@@ -97,7 +97,7 @@ function groundOf(
 ): string | { light: string | null; dark: string | null } {
   const colors = typeof given === 'string' ? [given] : [given.light, given.dark]
   if (!colors.every((color) => color === undefined || isColor(color)))
-    throw new TypeError('renderMessage: background takes a colour such as "#f3f4f7", or { light, dark }.')
+    throw new TypeError('renderMessage: background takes a color such as "#f3f4f7", or { light, dark }.')
   return typeof given === 'string' ? given : { light: given.light ?? null, dark: given.dark ?? null }
 }
 

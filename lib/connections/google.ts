@@ -24,8 +24,8 @@ export interface GoogleOptions extends ConnectionOptions {
  */
 export function google(given: GoogleOptions): ConnectionOption {
   const { hd, ...options } = optionsOf('google', given)
-  const organisations = hd === undefined ? [] : [hd].flat()
-  const wrong = organisations.find((domain) => typeof domain !== 'string' || !DOMAIN.test(domain))
+  const organizations = hd === undefined ? [] : [hd].flat()
+  const wrong = organizations.find((domain) => typeof domain !== 'string' || !DOMAIN.test(domain))
   return connection(
     options,
     {
@@ -49,17 +49,17 @@ export function google(given: GoogleOptions): ConnectionOption {
       secretRequired: true,
       clientAuthentication: 'client_secret_post',
       mistake:
-        wrong === undefined && (hd === undefined || organisations.length > 0)
+        wrong === undefined && (hd === undefined || organizations.length > 0)
           ? null
           : {
               option: 'hd',
               got: wrong ?? hd,
-              takes: 'the primary domain of a Google Workspace organisation in lower case, or an array of them'
+              takes: 'the primary domain of a Google Workspace organization in lower case, or an array of them'
             },
       // `hd` narrows the account chooser to one domain, or with `*` to any organization. `assertion` checks the
       // organization in the ID token.
       parameters:
-        organisations.length === 0 ? {} : { hd: organisations.length === 1 ? (organisations[0] as string) : '*' },
+        organizations.length === 0 ? {} : { hd: organizations.length === 1 ? (organizations[0] as string) : '*' },
       // Google ignores `prompt=login` and `max_age`, and its ID tokens have no `auth_time`.
       wishes: ({ loginHint, prompt }) => ({
         ...(loginHint === undefined ? {} : { login_hint: loginHint }),
@@ -68,16 +68,16 @@ export function google(given: GoogleOptions): ConnectionOption {
       // The `iss` of Google's ID tokens may lack the `https://`.
       acceptsIssuer: (iss) => iss === ISSUER || iss === 'accounts.google.com',
       assertion(claims) {
-        const organisation = text(claims['hd'])
-        if (organisations.length > 0 && !organisations.includes(organisation ?? ''))
-          throw new UpstreamError('email', 'The Google account is of none of the organisations in hd.')
+        const organization = text(claims['hd'])
+        if (organizations.length > 0 && !organizations.includes(organization ?? ''))
+          throw new UpstreamError('email', 'The Google account is of none of the organizations in hd.')
         const email = text(claims['email'])
         return {
           subject: String(claims['sub']),
           issuer: ISSUER,
           email,
           emailVerified: claims['email_verified'] === true,
-          emailAuthoritative: organisation !== undefined || email?.toLowerCase().endsWith('@gmail.com') === true,
+          emailAuthoritative: organization !== undefined || email?.toLowerCase().endsWith('@gmail.com') === true,
           profile: profileClaims(claims),
           authenticatedAt: authenticatedAt(claims)
         }

@@ -243,7 +243,7 @@ t.test('rejects a bad value of every other option', async (t) => {
     ]),
     [client({ pages: 'App' }), 'clients[1].pages', '"App"', /^\{ title, logo, accentColor \}/],
     [client({ pages: { title: '' } }), 'clients[1].pages.title', '""', /1 to 100/],
-    [client({ pages: { accentColor: 'red' } }), 'clients[1].pages.accentColor', '"red"', /^a colour/],
+    [client({ pages: { accentColor: 'red' } }), 'clients[1].pages.accentColor', '"red"', /^a color/],
     [
       client({ pages: { logo: { dark: '/d.svg' } } }),
       'clients[1].pages.logo.url',
@@ -386,14 +386,14 @@ t.test('rejects a bad value of every other option', async (t) => {
       { pages: { accentColor } },
       'pages.accentColor',
       JSON.stringify(accentColor),
-      /^a colour/
+      /^a color/
     ]),
     [{ pages: { layout: 'split' } }, 'pages.layout', '"split"', /"card", "plain"/],
     [{ pages: { order: 'email-first' } }, 'pages.order', '"email-first"', /"password-first", "providers-first"/],
     [{ pages: { colorScheme: 'black' } }, 'pages.colorScheme', '"black"', /"light", "dark", "auto"/],
     ...['red', '#fff', '#1f5fbf;}', 'url(x)'].flatMap((value): Row[] => [
-      [{ pages: { background: value } }, 'pages.background', JSON.stringify(value), /^a colour/],
-      [{ pages: { background: { dark: value } } }, 'pages.background.dark', JSON.stringify(value), /^a colour/]
+      [{ pages: { background: value } }, 'pages.background', JSON.stringify(value), /^a color/],
+      [{ pages: { background: { dark: value } } }, 'pages.background.dark', JSON.stringify(value), /^a color/]
     ]),
     ...['1', '-1px', '33px', '2.1rem', '1em', '50%', '0;}', 'calc(1px)', '1px 2px', ''].map((radius): Row => [
       { pages: { radius } },

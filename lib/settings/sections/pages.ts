@@ -22,7 +22,7 @@ import {
 } from '../schema-words.ts'
 
 const color = <const Of extends { default?: string; otherwise?: string }>(said: Of) =>
-  text({ pattern: '^#[0-9a-fA-F]{6}$', takes: 'a colour such as "#1f5fbf"', ...said })
+  text({ pattern: '^#[0-9a-fA-F]{6}$', takes: 'a color such as "#1f5fbf"', ...said })
 const url = (said: { takes?: string; otherwise?: string } = {}) =>
   text({ minLength: 1, takes: 'an https: URL or a path', ...said })
 
@@ -69,7 +69,7 @@ const LINKS = {
 
 const accentOption = <const Of extends Said<string>>(said: Of) =>
   option(
-    Type.Union([color({}), section(ACCENT)], { takes: 'a colour such as "#1f5fbf", or { light, dark }', ...said })
+    Type.Union([color({}), section(ACCENT)], { takes: 'a color such as "#1f5fbf", or { light, dark }', ...said })
   ) as Option<string | Given<typeof ACCENT>, Absent<string, Of>>
 const logoOption = () => section<GivenWith<typeof LOGO, 'url'>>(LOGO, { takes: '{ url, dark, height, alt }' })
 
@@ -116,7 +116,7 @@ const PAGES = {
    * mode if white text is readable on it. Text on the background becomes as light or dark as contrast requires.
    */
   background: option<string | Given<typeof BACKGROUND>>(
-    Type.Union([color({}), section(BACKGROUND)], { takes: 'a colour such as "#f3f4f7", or { light, dark }' })
+    Type.Union([color({}), section(BACKGROUND)], { takes: 'a color such as "#f3f4f7", or { light, dark }' })
   ),
   /** Corner radius of fields and buttons. The corners of the card have 1.4 times this radius. */
   radius: text({ pattern: RADIUS.source, default: '0.625rem', takes: '"0", or a length of at most "32px" or "2rem"' }),

@@ -610,7 +610,7 @@ t.test('rejects a wrong option, kind or time with an error that names it', async
   ]) {
     t.throws(
       () => renderMessage(linkMessage(), { accentColor: accentColor as string }),
-      { name: 'TypeError', message: 'renderMessage: accentColor takes a colour such as "#1f5fbf".' },
+      { name: 'TypeError', message: 'renderMessage: accentColor takes a color such as "#1f5fbf".' },
       JSON.stringify(accentColor)
     )
   }
