@@ -126,7 +126,7 @@ export interface GuessAtFactor {
  */
 export interface GrantDeclaration<Name extends string = string> {
   /** The value of `grant_type`. */
-  type: string
+  type: GrantType | `urn:fastify-authority:${string}`
   /** A client must be registered for one of these grant types. Absent: for `type`. */
   rightOf?: readonly GrantType[]
   /** The clients that may register for this grant. Absent: all. */

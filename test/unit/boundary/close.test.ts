@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from '../../support/tap.ts'
 import { memoryState, memoryUserStore } from '../../../lib/index.ts'
-import type { State } from '../../../lib/ports/state.ts'
+import { changedStores, type State } from '../../../lib/ports/state.ts'
 import { bearer, signIn, signUp, testApp, type TestApp } from '../../support/app.ts'
 import { countingClock } from './counting-clock.ts'
 
@@ -45,11 +45,7 @@ function hanging(): { state: State; hang(): void } {
     state: {
       kind: 'test',
       shared: true,
-      tokens: store(memory.tokens),
-      oneTimeTokens: store(memory.oneTimeTokens),
-      browserSessions: store(memory.browserSessions),
-      consents: store(memory.consents),
-      keys: store(memory.keys),
+      ...changedStores(memory, store),
       tryWrite: memory.tryWrite,
       sweep: async (now) => {
         if (hangs) await never()
