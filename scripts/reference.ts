@@ -5,7 +5,8 @@
 import { EVENT_NAMES, type AuthorityEventName } from '../lib/events.ts'
 import { COMMANDS, lineOfCommand } from '../lib/cli/commands.ts'
 import { OAuthError, type OAuthErrorCode, type StartErrorCode } from '../lib/errors.ts'
-import { LOCALES, messagesOf } from '../lib/pages/texts.ts'
+import { messagesOf } from '../lib/pages/texts.ts'
+import { LANGUAGES } from '../lib/texts/languages.ts'
 import { LOG_CODES } from '../lib/ports/log.ts'
 import type { Callers } from '../lib/http/edge/callers.ts'
 import { type Endpoint, endpoints, fieldTable } from './reference-endpoints.ts'
@@ -291,12 +292,13 @@ async function optionsPage(): Promise<string> {
   ])
 }
 
+const ENGLISH_NAMES = new Intl.DisplayNames('en', { type: 'language' })
+
 function textsPage(): string {
   const { lang: _lang, ...texts } = messagesOf('en')
   return page('Texts of the hosted pages', [
-    `What \`pages.texts\` can say in other words, in each of the languages ` +
-      `${LOCALES.map((locale) => `\`${locale}\``).join(', ')}. This is the English; where ` +
-      `\`registration.username\` is \`"email"\`, the last table applies. A name in braces is ` +
+    'What `pages.texts` can say in other words, in each of [the languages](#languages). This is the ' +
+      'English; where `registration.username` is `"email"`, the second table applies. A name in braces is ' +
       'filled in, and has to stay in a text of yours.',
     table(
       ['key', 'text'],
@@ -308,6 +310,17 @@ function textsPage(): string {
       Object.entries(messagesOf('en', 'email'))
         .filter(([key, text]) => key !== 'lang' && texts[key as keyof typeof texts] !== text)
         .map(([key, text]) => [`\`${key}\``, text])
+    ),
+    '## Languages',
+    table(
+      ['tag', 'language', 'also for'],
+      Object.entries(LANGUAGES).map(([tag, { name, aliases }]) => [
+        `\`${tag}\``,
+        `${ENGLISH_NAMES.of(tag)}, ${name}`,
+        Intl.getCanonicalLocales([...aliases])
+          .map((alias) => `\`${alias}\``)
+          .join(', ')
+      ])
     )
   ])
 }

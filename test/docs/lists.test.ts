@@ -2,7 +2,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import t from '../support/tap.ts'
 import * as providers from '../../lib/connections/providers.ts'
-import { LOCALES } from '../../lib/pages/texts.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8')
@@ -52,14 +51,6 @@ t.test('lists each kind of record in the guide for the state', async (t) => {
   )
   t.strictSame(
     names.filter((name) => !guide.includes(`\`${name}\``)),
-    []
-  )
-})
-
-t.test('lists each language in the guide for the hosted pages', async (t) => {
-  const guide = read('docs/guides/hosted-pages.md')
-  t.strictSame(
-    LOCALES.filter((locale) => !guide.includes(`| \`${locale}\` |`)),
     []
   )
 })
