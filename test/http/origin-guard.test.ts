@@ -165,6 +165,17 @@ t.test('accepts requests of programs, our own pages and registered origins', asy
   }
 })
 
+t.test('accepts a listed origin at an endpoint without CORS, when unknown clients may come too', async (t) => {
+  for (const options of [{}, { clientIdMetadata: true }, { clientRegistration: true }]) {
+    const { post } = await started(t, { ...options, secret: 'a secret of this test, long enough for it' })
+    const register = async (username: string, origin: string): Promise<number> =>
+      (await post('/auth/register', { username, password: PASSWORD }, { 'sec-fetch-site': 'cross-site', origin }))
+        .statusCode
+    t.equal(await register('eve', EVIL), 403, JSON.stringify(options))
+    t.equal(await register('ann', SPA), 201, JSON.stringify(options))
+  }
+})
+
 // covers RL-29 A3
 t.test('with a client store, accepts only an origin of the client in the request', async (t) => {
   let down = false

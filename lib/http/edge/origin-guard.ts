@@ -39,15 +39,15 @@ export function guardOrigins(
   { issuer, isRegistered, needsBody, hostAnswersPreflights }: OriginGuardDeps
 ): void {
   const { origin: ownOrigin } = new URL(issuer)
-  // Requests to routes without our CORS policy name no client to look up. A page of another origin can send
-  // `Authorization` only after a preflight, which the host answers. So a request with that header has the host's
-  // consent.
+  // Requests to routes without our CORS policy name no client to look up, so only listed clients count there. A page of
+  // another origin can send `Authorization` only after a preflight, which the host answers. So a request with that
+  // header has the host's consent.
   const hostJudges = needsBody && hostAnswersPreflights
 
   function isAllowed(request: FastifyRequest): boolean | Promise<boolean> {
     const { authorization, origin } = request.headers
     if (!isFromOtherOrigin(request.headers, ownOrigin)) return true
-    if (hostJudges) return authorization !== undefined
+    if (hostJudges && authorization !== undefined) return true
     return origin !== undefined && isRegistered(request, origin)
   }
 
