@@ -149,8 +149,10 @@ export function createPageReply({
     model: PageModels[Name]
   ): Promise<string | null> {
     if (render === null) return null
+    // Gives the function a copy, so that its changes stay in this call. `messages` is frozen.
+    const copy: object = structuredClone({ ...model, messages: null })
     try {
-      return (await render(...([page, model] as Parameters<RenderPage>))) ?? null
+      return (await render(...([page, { ...copy, messages: model.messages }] as Parameters<RenderPage>))) ?? null
     } catch (error) {
       request.log.error(
         ...logLine('FST_AUTHORITY_PAGE_FAILED', 'pages.render failed; the built-in page was sent', { err: error, page })
@@ -241,12 +243,10 @@ export function createPageReply({
         // Offers no languages on an error page, because their addresses would repeat the refused request.
         page === 'error' || page === 'connect_failed' ? [] : languagesOf(request, settings.statusCode ?? 200)
       )
-      // The host's function gets a copy of `content`, so that its changes there are not in the built-in page.
-      const modelOf = (): PageModels[Name] =>
-        ({ ...common, ...structuredClone(content) }) as unknown as PageModels[Name]
-      const own = await hostHtml(request, page, modelOf())
+      const model = { ...common, ...content } as unknown as PageModels[Name]
+      const own = await hostHtml(request, page, model)
       if (own === null) builtIn ??= { ...(await ownRenderers()).RENDERERS, ...renderers }
-      const body = own ?? builtIn?.[page]?.(modelOf())
+      const body = own ?? builtIn?.[page]?.(model)
       return await deliver(reply, body, settings, { own: own !== null, logo: common.logo })
     },
     async document(request, reply, render, settings = {}) {

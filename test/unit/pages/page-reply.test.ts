@@ -298,6 +298,9 @@ t.test('keeps changes that render makes to the model inside that call', async (t
     render: (_page, model) => {
       const writable = model as unknown as Record<string, unknown>
       writable.title = 'changed'
+      t.equal(model.footer.terms, null)
+      Object.assign(model.footer, { terms: 'https://changed.example' })
+      model.languages.length = 0
       if ('scopes' in model) model.scopes.length = 0
       t.throws(() => {
         ;(model.messages as Record<string, string>).consentTitle = 'changed'
@@ -305,9 +308,12 @@ t.test('keeps changes that render makes to the model inside that call', async (t
       return undefined
     }
   })
-  const { body } = await app.inject('/consent')
-  t.notMatch(body, 'changed')
-  t.match(body, 'photos:write')
+  for (const page of ['/consent', '/login']) {
+    const { body } = await app.inject(page)
+    t.notMatch(body, 'changed')
+    t.match(body, 'ui_locales=de')
+    if (page === '/consent') t.match(body, 'photos:write')
+  }
 })
 
 t.test('extends the Vary header of the host, and overrides its security headers', async (t) => {
