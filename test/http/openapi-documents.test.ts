@@ -186,6 +186,16 @@ t.test('passes @readme/openapi-parser for each version, and fails for a response
   t.equal((await validate(broken)).valid, false)
 })
 
+t.test('documents registration fields whose names are words of JSON Schema, in Swagger 2.0', async (t) => {
+  const names = ['content', 'const', 'anyOf', 'properties']
+  const fields = Type.Object(Object.fromEntries(names.map((name) => [name, Type.Optional(Type.String())])))
+  const { document } = await documented(t, { registration: { fields } }, VERSIONS['2.0'])
+  const { parameters } = document.paths['/auth/register']?.post ?? {}
+  const { properties = {} } = parameters?.find((one) => one.in === 'body')?.schema ?? {}
+  for (const name of names) t.strictSame(properties[name], { type: 'string' }, name)
+  t.notOk('enum' in properties || 'type' in properties)
+})
+
 t.test('documents every route except the assets of pages', async (t) => {
   for (const [name, options] of Object.entries(CONFIGURATIONS)) {
     const { operations, routes } = await documented(t, options)

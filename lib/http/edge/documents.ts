@@ -243,9 +243,9 @@ function forSwagger2(schema: Json, defined: readonly string[]): Json {
     response = {},
     ...rest
   } = schema as { security?: Array<Record<string, unknown>>; response?: Record<string, Json> } & Json
-  const answers = Object.entries(response).map(([status, answer]) => [
+  const answers = Object.entries(response).map(([status, { content, ...answer }]) => [
     status.toLowerCase() === '2xx' ? '200' : status,
-    answer['content'] === undefined ? answer : { ...answer, content: undefined, type: 'string' }
+    content === undefined ? answer : { ...answer, type: 'string' }
   ])
   const isPage = Object.values(response).some(({ content }) => content !== undefined)
   return {
@@ -256,14 +256,17 @@ function forSwagger2(schema: Json, defined: readonly string[]): Json {
   }
 }
 
-/** Converts a value and all schemas in it to Swagger 2.0. */
-function plain(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(plain)
+/** Converts a value and all schemas in it to Swagger 2.0. `isMap`: the keys of the value are names, not keywords. */
+function plain(value: unknown, isMap = false): unknown {
+  if (Array.isArray(value)) return value.map((one) => plain(one))
   if (typeof value !== 'object' || value === null) return value
-  const { anyOf, const: only, content: _content, ...rest } = value as Json
-  const simple = Object.fromEntries(Object.entries(rest).map(([name, one]) => [name, plain(one)]))
+  const all = Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [name, plain(one, !isMap && name === 'properties')])
+  )
+  if (isMap) return all
+  const { anyOf, const: only, ...simple } = all
   if (only !== undefined) return { type: typeof only, ...simple, enum: [only] }
-  return Array.isArray(anyOf) ? { ...oneOf(anyOf.map(plain) as Json[]), ...simple } : simple
+  return Array.isArray(anyOf) ? { ...oneOf(anyOf as Json[]), ...simple } : simple
 }
 
 function oneOf(alternatives: Json[]): Json {
