@@ -45,6 +45,30 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal(await userAt(page, provider), registered?.payload.userId)
     })
 
+    t.test('lets a person correct a number that the server refused', async (t) => {
+      const fields = Type.Object({
+        seats: Type.Number({ title: 'Seats', multipleOf: 5 }),
+        floor: Type.Integer({ title: 'Floor' })
+      })
+      const provider = await startProvider(t, { registration: { fields } })
+      for (const [label, wrong, right] of [
+        ['Seats', '7', '10'],
+        ['Floor', '1.5', '2']
+      ] as const) {
+        const page = await newPage(t, options)
+        await page.goto(`${provider.origin}/auth/signup`)
+        await page.evaluate('for (const form of document.forms) form.noValidate = true')
+        await fill(page, { [USERNAME]: 'berta', Password: PASSWORD, Seats: '5', Floor: '1', [label]: wrong })
+        t.equal((await press(page, 'Create account')).status(), 400, label)
+        await fill(page, { [label]: right })
+        t.equal(
+          await page.evaluate(`document.forms[0].elements['${label.toLowerCase()}'].validationMessage`),
+          '',
+          label
+        )
+      }
+    })
+
     t.test('leads home after a direct sign-up, and keeps the authorization request from page to page', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)

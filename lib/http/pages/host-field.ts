@@ -87,19 +87,17 @@ const variantsOf = (schema: TSchema): TSchema[] =>
 function inputLimits(schema: TSchema, type: InputType): Record<string, string | number> {
   const [only, ...others] = variantsOf(schema)
   if (only === undefined || others.length > 0 || isChoice(type)) return {}
-  const { minLength, maxLength, pattern, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf }: Rules =
-    only
+  const { minLength, maxLength, pattern, minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Rules = only
   const whole = only.type === 'integer'
-  // Uses `multipleOf` as the step only without a minimum, because a browser counts steps from the minimum if there is
-  // one.
-  const counts = multipleOf !== undefined && minimum === undefined && exclusiveMinimum === undefined
+  const min = minimum ?? (whole && exclusiveMinimum !== undefined ? exclusiveMinimum + 1 : undefined)
   return Object.fromEntries(
     Object.entries(
       type === 'number'
         ? {
-            min: minimum ?? (whole && exclusiveMinimum !== undefined ? exclusiveMinimum + 1 : undefined),
+            min,
             max: maximum ?? (whole && exclusiveMaximum !== undefined ? exclusiveMaximum - 1 : undefined),
-            step: counts ? multipleOf : whole ? 1 : 'any'
+            // Without a minimum, a browser counts steps from the value shown. After a refused 7.5 it would refuse 8.
+            step: whole && min !== undefined ? 1 : 'any'
           }
         : { minlength: minLength, maxlength: maxLength, pattern: patternOf(pattern) }
     ).filter((limit): limit is [string, string | number] => limit[1] !== undefined)
