@@ -153,8 +153,9 @@ export function createAuthority({
     async revokeUser(userId, { apiKeys = false, ...others } = {}) {
       if (typeof apiKeys !== 'boolean' || Object.keys(others).length > 0)
         throw new TypeError('app.authority.revokeUser: the options are { apiKeys }, true or false.')
+      const keys = apiKeys ? withKeys() : null
       await sessions.revokeAll(idOf(userId), 'host', { origin: NO_REQUEST })
-      if (apiKeys) await withKeys().revokeAll(userId, BY_HOST)
+      await keys?.revokeAll(userId, BY_HOST)
     },
     apiKeys: {
       async create(asked) {

@@ -123,6 +123,16 @@ t.test('revokeUser ends every session, and revokes access tokens on this instanc
   t.equal(await me(app, (await signIn(app)).access_token), 200, 'the user can sign in again')
 })
 
+t.test('revokeUser ends no session when it refuses to revoke API keys', async (t) => {
+  const test = await testApp()
+  t.teardown(test.close)
+  const { app } = test
+  const { sub } = await signUp(app)
+  const { refresh_token: token } = await signIn(app)
+  await t.rejects(app.authority.revokeUser(sub, { apiKeys: true }), { message: /without the option apiKeys/ })
+  t.equal((await refresh(app, token)).statusCode, 200)
+})
+
 t.test('lists the sessions of a user, and revokeSession ends one', async (t) => {
   const test = await testApp()
   t.teardown(test.close)
