@@ -538,7 +538,7 @@ function callersSentence(callers: Callers): string {
         'origin.'
       )
     case 'client':
-      return 'Callers: clients with a secret.'
+      return 'Callers: clients with a secret or keys.'
     default:
       return 'scope' in callers
         ? `Callers: holders of an access token with the scope \`${callers.scope}\`.`

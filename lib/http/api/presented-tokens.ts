@@ -71,12 +71,12 @@ const introspect = endpoint({
   cors: 'noOrigin',
   takes: 'form',
   summary: 'Look at a token',
-  description: 'Needs client authentication by a secret.',
+  description: 'Needs client authentication by a secret or a key.',
   what:
-    'Tells a client with a secret what the stores say about a token now (RFC 7662). The answer about an invalid ' +
-    'token, and about another client\'s, is `{ "active": false }`. An access token may be looked at by its client ' +
-    "and by its audience. The issuer as audience stands for the host's own API, and so for every client but those " +
-    'with `firstParty: false`. A refresh token may be looked at by its client alone.',
+    'Tells a client with a secret or keys what the stores say about a token now (RFC 7662). The answer about an ' +
+    'invalid token, and about another client\'s, is `{ "active": false }`. An access token may be looked at by its ' +
+    "client and by its audience. The issuer as audience stands for the host's own API, and so for every client but " +
+    'those with `firstParty: false`. A refresh token may be looked at by its client alone.',
   body: TokenQuery,
   answers: {
     // RFC 7662 §2.2.
