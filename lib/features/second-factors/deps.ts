@@ -98,7 +98,7 @@ export function secondFactorCheck(
 }
 
 /** The host's policy: the kinds of factors that it offers, and the users who must have one. */
-export interface FactorPolicy {
+interface FactorPolicy {
   /**
    * The kinds of factors that users can set up. Existing factors of other kinds still work, because a changed option
    * must not lock their users out.
