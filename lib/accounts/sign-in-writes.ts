@@ -109,7 +109,7 @@ async function endOtherLinks(
 ): Promise<void> {
   for (const other of await listLinks(user.id, deps))
     if (linkIdOf(other) !== linkIdOf(link) && (await deps.users.unlinkIdentity?.(user.id, other, true)) === 'unlinked')
-      identityUnlinked(user, other, { by: 'user', locale, origin }, deps)
+      identityUnlinked(user, other, { by: 'identity_linked', locale, origin }, deps)
   await endConsents(user.id, { by: 'password_changed', origin }, deps)
 }
 

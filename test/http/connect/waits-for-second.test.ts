@@ -139,6 +139,7 @@ t.test('takes the account over at the first sign-in through an enforced connecti
   t.not((await users.findById(ann.id))?.passwordHash, before, 'and the password')
   for (const [name, payload] of Object.entries({
     password_changed: { sid: null, by: 'identity_linked' },
+    identity_unlinked: { connection: OLD.connection, by: 'identity_linked' },
     factor_removed: { factorId: 'key', kind: 'passkey', by: 'mailbox' }
   })) {
     t.match(test.payloads(name), [{ userId: ann.id, ...payload }])
