@@ -1,4 +1,4 @@
-/** A planted feature: the kernel asks for its options, loads it where it is on, and fills each slot with its parts. */
+/** A feature for these tests, with one option and one slot of the account. Counts its loads. */
 import { Type } from '@sinclair/typebox'
 import t from '../support/tap.ts'
 import { compose } from '../../lib/composition/compose.ts'
@@ -97,7 +97,7 @@ t.test('loads a feature again after a failed load', async (t) => {
   t.equal(feature.loads, 2)
 })
 
-t.test('creates each feature after the features that it needs', async (t) => {
+t.test('creates a feature after the features that it needs, and rejects an unknown or circular need', async (t) => {
   const made: string[] = []
   const feature = (name: string, ...needs: string[]): Feature => ({
     name,
@@ -118,7 +118,7 @@ t.test('creates each feature after the features that it needs', async (t) => {
   t.throws(() => compose([feature('a', 'b'), feature('b', 'a')]), { message: 'The feature a needs itself.' })
 })
 
-t.test('asks for the first missing step that a feature reports', async (t) => {
+t.test('returns the first missing step that a feature reports', async (t) => {
   const says = (step: 'enrolment' | 'sign_in' | null) => ({ missing: async () => step })
   const stepOf = async (...slots: Parameters<typeof missingStepOf>[2]) =>
     await missingStepOf({} as never, {} as never, slots)

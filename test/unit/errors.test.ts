@@ -2,13 +2,13 @@ import t from '../support/tap.ts'
 import { OAuthError } from '../../lib/errors.ts'
 
 // covers R6749-5.2
-t.test('limits error_description to the characters that the RFC allows', async (t) => {
+t.test('replaces characters in error_description that RFC 6749 does not allow', async (t) => {
   const error = new OAuthError('invalid_request', 'a"b\\c\r\nd\té')
   t.equal(error.message, 'a?b?c??d??')
   t.equal(error.statusCode, 400)
 })
 
-t.test('records a stack for every error except those that clients can cause at will', async (t) => {
+t.test('records no stack for an error that asks for none or whose cause has one', async (t) => {
   const at = /errors\.test/
   t.notMatch(new OAuthError('invalid_token', 'no', { withoutStack: true }).stack, at)
   t.match(new OAuthError('invalid_grant', 'no').stack, at)

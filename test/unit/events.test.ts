@@ -25,7 +25,7 @@ t.test('adds the time of the emitter and the origin of the request to each event
   ])
 })
 
-t.test('requires an origin with a request id, and no time, for an event at compile time', async (t) => {
+t.test('rejects an event without an origin or request id, or with a time, at compile time', async (t) => {
   const events = createEvents(
     () => T0,
     (error) => {

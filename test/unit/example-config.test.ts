@@ -4,7 +4,7 @@ import { readConfig } from '../../examples/server/config.ts'
 const env = { AUTH_SECRET: 'x'.repeat(40) }
 
 // covers H16
-t.test('reads LOG_LEVEL in the example server', async (t) => {
+t.test('reads LOG_LEVEL in the example server, and rejects an unknown level', async (t) => {
   t.equal(readConfig(env).logLevel, 'info')
   t.equal(readConfig({ ...env, LOG_LEVEL: 'warn' }).logLevel, 'warn')
   t.throws(() => readConfig({ ...env, LOG_LEVEL: 'loud' }), /LOG_LEVEL is "loud"; it takes one of trace, /)
@@ -24,7 +24,7 @@ t.test('makes ann@example.com the example administrator on a developer machine, 
   }
 })
 
-t.test('reads DRAIN_SECONDS in the example server', async (t) => {
+t.test('reads DRAIN_SECONDS in the example server, and rejects values outside 0 to 300', async (t) => {
   t.equal(readConfig(env).drainSeconds, 0)
   t.equal(readConfig({ ...env, DRAIN_SECONDS: '15' }).drainSeconds, 15)
   for (const wrong of ['-1', '1.5', 'soon', '301'])
@@ -34,7 +34,7 @@ t.test('reads DRAIN_SECONDS in the example server', async (t) => {
     )
 })
 
-t.test('reads ALLOW_INSECURE_ISSUER in the example server', async (t) => {
+t.test('reads ALLOW_INSECURE_ISSUER in the example server, and rejects a value other than true or false', async (t) => {
   t.equal(readConfig(env).allowInsecureIssuer, false)
   t.equal(readConfig({ ...env, ALLOW_INSECURE_ISSUER: 'true' }).allowInsecureIssuer, true)
   t.throws(

@@ -20,7 +20,7 @@ type Row = [options: Record<string, unknown>, path: string, got: string, takes: 
 const pagesWith = (name: string, value: string): object =>
   name.startsWith('logo.') ? { logo: { url: '/logo.svg', [name.slice(5)]: value } } : { [name]: value }
 
-/** The error's message, which must be the one error of a bad option. */
+/** The message of the error for invalid options. Marks another error as such. */
 function messageOf(options: unknown): string {
   try {
     settingsOf(options)
@@ -31,7 +31,7 @@ function messageOf(options: unknown): string {
   return 'no error'
 }
 
-/** Value that none of the numeric options takes, with how it is shown. */
+/** Values that no numeric option takes, with their form in the message. */
 const NO_NUMBER: Array<[unknown, string]> = [
   ['7', '"7"'],
   [null, 'null'],
@@ -60,7 +60,7 @@ const NUMBERS: Array<[section: string, name: string, min: number, max: number]> 
   ['password', 'concurrency', 1, 256],
   ['password', 'maxQueue', 0, 100_000]
 ]
-/** Goes with a number at an end of its range, where another option would refuse it. */
+/** Other options without which the lowest or highest number of an option would be rejected. */
 const COMPANIONS: Record<string, Record<string, unknown>> = {
   'refreshToken.expiresIn': { accessToken: { expiresIn: 1 } },
   'session.idleTimeout': { session: { expiresIn: 31_536_000 } },
@@ -68,7 +68,7 @@ const COMPANIONS: Record<string, Record<string, unknown>> = {
   'password.timeCost = 1': { password: { memoryCost: 262_144 } }
 }
 
-t.test('checks type and range of every number option, and accepts both ends', async (t) => {
+t.test('checks type and range of the number options, and accepts both ends of their ranges', async (t) => {
   for (const [section, name, min, max] of NUMBERS) {
     const path = `${section}.${name}`
     await holdsInTable(t, `${path} refuses what is no number of its range`, ({ row }) => {
@@ -109,7 +109,7 @@ t.test('checks type and range of every number option, and accepts both ends', as
   }
 })
 
-t.test('rejects a bad value of every other option', async (t) => {
+t.test('rejects a bad value of the other options, with its path, the value and the accepted values', async (t) => {
   const client = (more: object): Record<string, unknown> => ({
     clients: [{ clientId: 'app' }, { clientId: 'other', ...more }]
   })
@@ -885,7 +885,7 @@ t.test('accepts an http issuer on any host only with allowInsecureIssuer outside
 })
 
 // covers RL-19
-t.test('parses the bypass list strictly at start', async (t) => {
+t.test('accepts addresses and networks in the bypass list, and rejects ambiguous or too wide entries', async (t) => {
   const good = [
     '192.0.2.7',
     '10.0.0.0/8',
@@ -958,7 +958,7 @@ t.test('parses the bypass list strictly at start', async (t) => {
   t.match(messageOf({ issuer: ISSUER, users, rateLimit: { bypass: [''] } }), /^Invalid option "rateLimit\.bypass\[0\]"/)
 })
 
-t.test('accepts good options', async (t) => {
+t.test('accepts valid values of the options', async (t) => {
   const rows: Array<Record<string, unknown>> = [
     {},
     { prefix: '' },
@@ -1089,9 +1089,9 @@ t.test('accepts good options', async (t) => {
         links: { terms: '/terms#a', privacy: 'https://a.b/p', support: 'mailto:help@a.example' }
       }
     },
-    ...['32px', '4.5px', '.5rem', '0.625rem', '2rem', '12px']
-      .slice(0, 1)
-      .map((radius) => ({ pages: { radius, background: { light: '#ffffff', dark: undefined } } })),
+    ...['32px', '4.5px', '.5rem', '0.625rem', '2rem', '12px'].map((radius) => ({
+      pages: { radius, background: { light: '#ffffff', dark: undefined } }
+    })),
     { accessToken: { audience: ['https://a', 'https://b'] } },
     { accessToken: { typ: 'JWT', alg: 'RS256' }, idToken: { claims: 'scopes' } },
     { accessToken: { audience: 'app' }, clients: [{ clientId: 'app' }] },
@@ -1146,7 +1146,7 @@ function defaultsOf({ properties }: TSchema): Record<string, unknown> {
   )
 }
 
-t.test('has the documented defaults, and accepts each as a given value', async (t) => {
+t.test('has the documented defaults, and accepts them as given values', async (t) => {
   const defaults = defaultsOf(OPTIONS_SCHEMA)
   t.match(defaults, {
     prefix: '/auth',

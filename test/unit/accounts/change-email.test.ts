@@ -60,13 +60,13 @@ t.test('changes the address only through the link, and notifies the former addre
   t.strictSame(told().at(-1), { name: 'email_changed', payload: { time: w.now(), ...origin, userId: user.id } })
 })
 
-t.test('keeps a username that is not an email address', async (t) => {
+t.test('keeps a username that is not an email address when the address changes', async (t) => {
   const { w, user, token } = await asked({}, { username: 'ada' })
   await confirmEmailChange({ token, locale: undefined, origin }, w.deps)
   t.same(addressesOf(await w.store.findById(user.id)), ['ada', NEW, true])
 })
 
-t.test('normalizes the new address like a username, and rejects an invalid one', async (t) => {
+t.test('converts the new address to lower case, and rejects an invalid or unchanged one', async (t) => {
   const w = await world()
   const user = await w.addUser()
   await ask(w, user, 'ADA@NEW.example')
@@ -96,7 +96,7 @@ t.test('normalizes the new address like a username, and rejects an invalid one',
   t.equal(w.count('email_change_requested'), 1)
 })
 
-t.test('answers alike for a taken address, and emails its owner', async (t) => {
+t.test('accepts a request for a taken address, sends no link, and notifies the owner of the address', async (t) => {
   const w = await world()
   const user = await w.addUser()
   const eve = await w.addUser({ username: NEW, email: NEW, emailVerified: true })
@@ -109,7 +109,7 @@ t.test('answers alike for a taken address, and emails its owner', async (t) => {
   t.same(addressesOf(await w.store.findById(eve.id)), [NEW, NEW, true])
 })
 
-t.test('rejects the link when another account has registered the address meanwhile', async (t) => {
+t.test('rejects the link after another account has registered the address', async (t) => {
   const { w, user, token } = await asked()
   await register({ username: NEW, password: PASSWORD, fields: {}, locale: undefined, origin }, w.deps)
   w.messages.length = 0
@@ -156,7 +156,7 @@ t.test('changes the address once when one link is used 50 times in parallel', as
   )
 })
 
-t.test('changes the address despite a concurrent update of another field', async (t) => {
+t.test('changes the address despite two concurrent updates, and answers 503 if the updates do not stop', async (t) => {
   const { w, user, token } = await asked()
   let times = 0
   const update: World['store']['update'] = async (...args) => {
@@ -187,7 +187,7 @@ t.test('changes the address despite a concurrent update of another field', async
   )
 })
 
-t.test('rejects an invalid, expired, replaced or foreign link', async (t) => {
+t.test('rejects a link that is invalid, expired, replaced, or older than a change of the account', async (t) => {
   const table: Record<string, (w: World, user: User, token: string) => Promise<string>> = {
     'after 24 hours': async (w, _user, token) => {
       w.clock.step(86_400_000)
@@ -267,14 +267,14 @@ t.test('rejects an invalid, expired, replaced or foreign link', async (t) => {
   }
 })
 
-t.test('invalidates all open links to the former address after the change', async (t) => {
+t.test('invalidates the reset and verification links to the former address after the change', async (t) => {
   const { w, user, token } = await asked()
   await requestPasswordReset({ username: ADA, locale: undefined, origin }, w.deps)
   await requestEmailVerification({ ...user, emailVerified: false }, { locale: undefined, origin }, w.deps)
   await w.idle()
   const links = new Map(w.messages.map(({ kind, token: link }) => [kind, link ?? '']))
   await confirmEmailChange({ token, locale: undefined, origin }, w.deps)
-  // Back to the address that the links were sent to, as if the store had forgotten nothing.
+  // Restore the former address, so that only the change itself can have invalidated the links.
   await w.store.update(user.id, { username: ADA, email: ADA, emailVerified: false })
   t.strictSame(
     await outcomeOf(
@@ -305,7 +305,7 @@ t.test('sends one link and one notice to an address in five minutes, despite mor
   t.equal(w.messages.length, 5)
 })
 
-t.test('finishes a partial change when the link is used again, whichever store call failed', async (t) => {
+t.test('sets the new address after a retry of the link, whichever store call failed', async (t) => {
   const first = await asked()
   const { deps, calls } = faulty(first.w, 0, 'not done')
   await confirmEmailChange({ token: first.token, locale: undefined, origin }, deps)
@@ -378,7 +378,7 @@ t.test('rejects a link once a connection enforces the domain of its address', as
   )
 })
 
-t.test('rejects a new address for an account that a connection manages', async (t) => {
+t.test('rejects a new address if a connection enforces the domain of the current address', async (t) => {
   const w = await world({ enforcedDomains: ['acme.example'] })
   const user = await w.addUser({ username: 'ada@acme.example', email: 'ada@acme.example', emailVerified: true })
   for (const email of ['ada@home.example', 'ada.king@acme.example'])

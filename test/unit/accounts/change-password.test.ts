@@ -6,7 +6,7 @@ import { NEXT_PASSWORD, origin, outcomeOf, PASSWORD, turns, world, sidFor, stayi
 const WRONG = { error: 'invalid_grant', message: 'The current password is wrong.', statusCode: 400, headers: {} }
 
 // covers ASVS-6.2.2 ASVS-7.4.3
-t.test('ends all other sessions and all reset links after a password change', async (t) => {
+t.test('ends the other sessions and the reset link of the user after a password change', async (t) => {
   const w = await world()
   const user = await w.addUser()
   for (const sid of ['mine', 'phone', 'thief']) await w.addSession(user.id, sid)
@@ -53,7 +53,7 @@ t.test('ends all other sessions and all reset links after a password change', as
 })
 
 // covers ASVS-6.2.3 ASVS-7.5.1
-t.test('changes nothing without the current password', async (t) => {
+t.test('keeps password and sessions when the current password is wrong, or the user disabled or unknown', async (t) => {
   const w = await world()
   const user = await w.addUser()
   const disabled = await w.addUser({ username: 'disabled', disabled: true })
@@ -79,7 +79,7 @@ t.test('changes nothing without the current password', async (t) => {
 })
 
 // covers ASVS-6.2.4 ASVS-6.2.11
-t.test('applies the password policy with the name and the email address of the user', async (t) => {
+t.test('rejects a new password that is short, common, or based on the username or email address', async (t) => {
   const w = await world()
   const user = await w.addUser({ email: 'countess@example.org' })
   for (const newPassword of ['short', 'password1', 'ada@example.com1', 'countess1234']) {

@@ -15,7 +15,7 @@ const profileOf = (claims: Record<string, unknown>): Record<string, unknown> =>
     { now: 0, askedFresh: false }
   ).profile
 
-t.test('drops a profile URL whose scheme could run code', async (t) => {
+t.test('drops a link in the profile with a scheme other than http and https', async (t) => {
   const odd = [
     'javascript:alert(1)',
     ' JavaScript:alert(1)',
@@ -42,7 +42,7 @@ t.test('drops profile values that are too long or that no database can store', a
   })
 })
 
-t.test('generates a username for a user without an address, longer after each collision', async (t) => {
+t.test('generates a username for a user without an address, and a longer one after a collision', async (t) => {
   const names = Array.from({ length: 300 }, (_, subject) =>
     [0, 1].map(
       (attempt) =>
@@ -61,7 +61,7 @@ t.test('generates a username for a user without an address, longer after each co
   t.equal(new Set(names.map(([first]) => first)).size, 300)
 })
 
-t.test('reports a required field as missing even if every object inherits its name', async (t) => {
+t.test('reports a missing required field, even one with the name of an inherited property', async (t) => {
   for (const name of ['constructor', 'toString', 'given_name']) {
     t.equal(completeProfile({}, [name]), null, name)
     t.strictSame(completeProfile({ [name]: 'Ann' }, [name]), { [name]: 'Ann' }, name)

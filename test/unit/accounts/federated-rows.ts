@@ -89,7 +89,7 @@ export async function federatedWorld(
     ...w,
     deps,
     acme,
-    /** The outcome in a word; whose session, of one that began. */
+    /** The outcome as a word, and the user whom the outcome concerns, if it concerns one. */
     async signIn(
       person: FederatedPerson,
       { authoritative = false }: { authoritative?: boolean } = {}
@@ -148,7 +148,7 @@ interface Row {
   person?: FederatedPerson
   authoritative?: boolean
   /**
-   * As it is; where the account is disabled; where the connection registers nobody; where addresses must be confirmed.
+   * The outcome as described, with a disabled account, without registration, and with required email verification.
    */
   is: [plain: string, disabled: string | null, closed: string, verifyEmail: string]
 }

@@ -35,7 +35,7 @@ const FACTS = {
 
 type Facts = Parameters<typeof decideFederated>[0]
 
-t.test('keeps the linking rules in every state of the decision table', async (t) => {
+t.test('signs in, links or registers only where the linking rules allow, for every combination of facts', async (t) => {
   let states = [{}]
   for (const [fact, values] of Object.entries(FACTS))
     states = states.flatMap((state) => values.map((value) => ({ ...state, [fact]: value })))
@@ -72,7 +72,7 @@ t.test('keeps the linking rules in every state of the decision table', async (t)
   t.strictSame(wrong.slice(0, 5), [])
 })
 
-t.test('updates profile fields only with sync: always, and identity fields never', async (t) => {
+t.test('updates profile fields only with sync: always, and keeps username, email and disabled state', async (t) => {
   for (const sync of ['create', 'always'] as const) {
     const store = memoryUserStore()
     const w = await federatedWorld(store, { connection: { sync } })

@@ -41,7 +41,7 @@ t.test('links an identity for the host once, with one event and one message', as
     t.notOk(JSON.stringify([w.told, w.messages]).includes(canary), 'neither subject nor address')
 })
 
-t.test('rejects a malformed identity, and any identity if the store has no links', async (t) => {
+t.test('rejects a malformed identity, and a valid one if the store has no methods for links', async (t) => {
   const w = await world()
   const { id } = await w.addUser()
   for (const [name, values] of Object.entries({
@@ -124,7 +124,7 @@ t.test('keeps the last working link, and does not restore a link that another us
 })
 
 // covers FED-13
-t.test('keeps one working link when all working links are removed in parallel', async (t) => {
+t.test('keeps at least one working link when both working links are removed in parallel', async (t) => {
   for (let round = 0; round < 50; round++) {
     const w = await world({
       initial: [{ id: 'u1', username: 'ada@example.com', passwordHash: null, emailVerified: true }]
@@ -154,7 +154,7 @@ t.test('keeps one working link when all working links are removed in parallel', 
 })
 
 // covers FED-13
-t.test('unlinks an identity by its id, but never the last sign-in method', async (t) => {
+t.test('unlinks an identity by its link id, but not the last sign-in method', async (t) => {
   const w = await world({
     initial: [{ id: 'u1', username: 'ada@example.com', passwordHash: null, emailVerified: true }]
   })
@@ -201,7 +201,7 @@ t.test('unlinks one of the last two identities in 50 parallel calls', async (t) 
 })
 
 // covers FED-11 ADV-CVE-2026-44166
-t.test('removes links made before the address was confirmed when the password is reset', async (t) => {
+t.test('removes links from before the address was confirmed, and keeps later ones, at a password reset', async (t) => {
   const w = await world()
   const ada = await w.addUser({ emailVerified: false })
   t.equal(await linkByHost(ada.id, AT_OP, w.deps), 'linked', 'by whoever signed up with the address')
@@ -219,7 +219,7 @@ t.test('removes links made before the address was confirmed when the password is
   t.equal(await w.store.findByIdentity(AT_OP), null)
 })
 
-t.test('makes no provisional link for a user without an address', async (t) => {
+t.test('does not mark a link as provisional for a user without an address', async (t) => {
   const w = await world({ initial: [{ id: 'u1', username: 'ada', passwordHash: null }] })
   await linkByHost('u1', AT_OP, w.deps)
   t.same(
@@ -246,7 +246,7 @@ t.test('removes the links of a disowned account, and sends no message about them
   )
 })
 
-t.test('keeps all links when the user changes the password', async (t) => {
+t.test('keeps a link when the user changes the password', async (t) => {
   const w = await world()
   const ada = await w.addUser({ emailVerified: false })
   await linkByHost(ada.id, AT_OP, w.deps)
@@ -308,7 +308,7 @@ t.test('keeps the link that created the user when a reset sets the first passwor
   t.equal(await w.deps.hashing.verify((await w.passwordHashOf(ada?.id ?? '')) ?? null, NEXT_PASSWORD), 'match')
 })
 
-t.test('removes the links together with the account', async (t) => {
+t.test('removes the links of a removed account', async (t) => {
   const w = await world()
   const ada = await w.addUser()
   await linkByHost(ada.id, AT_OP, w.deps)

@@ -123,7 +123,7 @@ t.test('uses the language of the user when the request named none', async (t) =>
   t.strictSame(sent, ['ja', 'de'])
 })
 
-t.test('retries after 1, 10 and 60 seconds, then reports the failure without secrets', async (t) => {
+t.test('retries after 1, 10 and 60 seconds, then reports the failure without the token', async (t) => {
   const failures: Array<[string, SendMessage]> = [
     [
       'throws',
@@ -207,7 +207,7 @@ t.test('sends at most 8 messages at the same time', async (t) => {
   t.equal(held.length, 11)
 })
 
-t.test('frees the place of a hook that hangs for two minutes, and does not retry it', async (t) => {
+t.test('frees the slot of a send hook that hangs for two minutes, and does not retry the message', async (t) => {
   let hang = true
   let calls = 0
   const { outbox, clock, errors } = outboxOf(async () => {
@@ -229,7 +229,7 @@ t.test('frees the place of a hook that hangs for two minutes, and does not retry
   t.equal(errors.length, 8)
 })
 
-t.test('frees no second place when a hook ends after its timeout', async (t) => {
+t.test('frees no second slot when a send hook ends after its timeout', async (t) => {
   const { held, send } = heldHook()
   const { outbox, clock } = outboxOf(send)
   for (let index = 0; index < 8; index++) outbox.post(message)
@@ -272,7 +272,7 @@ t.test('DOS-outbox counts messages that wait for a retry against the capacity', 
 })
 
 t.test('close', async (t) => {
-  t.test('returns at once when no message is waiting', async () => {
+  t.test('resolves without a wait when the outbox has no message', async () => {
     await outboxOf(() => {}).outbox.close()
   })
 
@@ -296,7 +296,7 @@ t.test('close', async (t) => {
     t.equal(held.length, 9)
   })
 
-  t.test('takes at most 5 seconds', async (t) => {
+  t.test('stops waiting after 5 seconds, and reports the message that was not begun', async (t) => {
     const { held, send } = heldHook()
     const { outbox, clock, errors } = outboxOf(send)
     for (let index = 0; index < 9; index++) outbox.post(message)
@@ -316,7 +316,7 @@ t.test('close', async (t) => {
     t.equal(held.length, 8, 'and stays undone')
   })
 
-  t.test('retries each waiting message once, and then gives it up', async (t) => {
+  t.test('retries a waiting message once, and then gives up', async (t) => {
     let calls = 0
     const { outbox, clock, errors } = outboxOf(() => {
       calls++

@@ -9,7 +9,7 @@ import { INVALID_LINK, NEXT_PASSWORD, origin, outcomeOf, PASSWORD, world, WRONG_
 
 const ada = { username: 'ada@example.com', password: PASSWORD, fields: {}, origin }
 
-t.test('creates a user with a normalized username', async (t) => {
+t.test('creates a user with a username in lower case, and sends a verification link', async (t) => {
   const w = await world()
   const result = await register({ ...ada, username: 'Ada@Example.COM', fields: { name: 'Ada' } }, w.deps)
   if (result.user === null) return t.fail('pending')
@@ -112,7 +112,7 @@ t.test('names the field and the reason when it rejects a registration', async (t
   })
 })
 
-t.test('normalizes the email field like a username', async (t) => {
+t.test('converts the email field to lower case and its domain to ASCII', async (t) => {
   const w = await world()
   const result = await register({ ...ada, username: 'ada', fields: { email: 'Ada@Bücher.example' } }, w.deps)
   t.match(result, { user: { username: 'ada', email: 'ada@xn--bcher-kva.example' } })
@@ -196,7 +196,7 @@ t.test('signs a user in only after the address is verified', async (t) => {
 })
 
 // covers ASVS-6.3.8
-t.test('answers the same when sending email throws, rejects or hangs', async (t) => {
+t.test('answers alike for new and taken addresses when sending email throws, rejects or hangs', async (t) => {
   for (const sendMessage of [
     () => {
       throw new Error('no')
@@ -215,7 +215,7 @@ t.test('answers the same when sending email throws, rejects or hangs', async (t)
 })
 
 // covers ASVS-6.3.8
-t.test('answers the same and reports the error when the token store fails', async (t) => {
+t.test('answers alike for new and taken addresses when the token store fails, and reports the errors', async (t) => {
   const w = await world({ verifyEmail: true })
   const deps = {
     ...w.deps,
@@ -230,7 +230,7 @@ t.test('answers the same and reports the error when the token store fails', asyn
   await w.idle()
   t.equal((await register(ada, deps)).user, null)
   await w.idle()
-  // The errors of the second sign-up: the note that its answer waits for, and the work behind the answer.
+  // One error of the first registration, and two of the second: one before its answer and one after it.
   t.equal(w.errors.length, 3)
   t.strictSame(w.messages, [])
 })
@@ -274,7 +274,7 @@ t.test('keeps the account of a verified owner when a stranger registers the name
   t.strictSame(await w.sids(user.id), ['mine'])
 })
 
-t.test('answers alike for a disabled account, and sends no message', async (t) => {
+t.test('answers a registration for a disabled account like a new one, and sends no message', async (t) => {
   const w = await world({ verifyEmail: true })
   await w.addUser({ disabled: true })
   t.equal((await register(ada, w.deps)).user, null)

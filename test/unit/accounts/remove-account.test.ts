@@ -11,7 +11,7 @@ import { faulty } from './faulty.ts'
 import { origin, outcomeOf, PASSWORD, world, sidFor, staying } from './world.ts'
 import type { World } from './world.ts'
 
-/** A user with sign-ins of both kinds, a client they allowed, and links. */
+/** A user with refresh token families, a browser session, a consent, and open links. */
 async function settled(): Promise<{ w: World; user: User }> {
   const w = await world()
   const user = await w.addUser({ emailVerified: false })
@@ -49,7 +49,7 @@ async function settled(): Promise<{ w: World; user: User }> {
   return { w, user }
 }
 
-/** All that is in the state of this user. */
+/** The sessions, consents and open links of the user in the state. */
 async function leftOf(w: World, { id }: User): Promise<string[]> {
   const now = w.clock.now()
   const links = await Promise.all(
@@ -112,7 +112,7 @@ t.test('frees the username and leaves other users unchanged', async (t) => {
   t.same(await w.sids(next.id), [], 'who has the name next has nothing of it')
 })
 
-t.test('succeeds in each of ten parallel removals', async (t) => {
+t.test('reports success to each of ten parallel removals of one account', async (t) => {
   const { w, user } = await settled()
   const outcomes = await Promise.all(
     Array.from({ length: 10 }, () =>
@@ -123,7 +123,7 @@ t.test('succeeds in each of ten parallel removals', async (t) => {
   t.same(await leftOf(w, user), [])
 })
 
-t.test('ends or rejects a sign-in that started during the removal', async (t) => {
+t.test('ends a session that started during the removal, and rejects the sign-in at its final check', async (t) => {
   const { w, user } = await settled()
   const remove: World['store']['remove'] = async (id) => {
     await w.addSession(id, 'in-between')
@@ -142,7 +142,7 @@ t.test('ends or rejects a sign-in that started during the removal', async (t) =>
 })
 
 // covers SS-06
-t.test('completes on retry or leaves no usable session, whichever store call fails', async (t) => {
+t.test('removes the account and its records after a retry, whichever store call failed', async (t) => {
   const { w, user } = await settled()
   const { deps, calls } = faulty(w, 0, 'not done')
   await removeAccount({ user, stays: staying(sidFor(user.id, 'mine')), locale: undefined, origin }, deps)
@@ -162,8 +162,8 @@ t.test('completes on retry or leaves no usable session, whichever store call fai
         isGone,
         `${at}: said to be removed where it is, for nobody could ask again, and nowhere else`
       )
-      // Records of a removed user are void, because each use checks the user. Before the removal, the requesting
-      // sign-in exists to ask again.
+      // While the account exists, the session of the request must remain, so that the user can ask again. After the
+      // removal, records may remain until the retry, because each use of a record checks the user.
       if (!isGone) {
         const left = await w.sids(user.id)
         t.ok(left.includes('mine'), `${at}: can be asked again, ${left.join()}`)

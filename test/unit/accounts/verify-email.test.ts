@@ -51,7 +51,7 @@ t.test('stores only the digest of a token', async (t) => {
 })
 
 // covers ASVS-6.5.5
-t.test('rejects an invalid, expired, replaced or foreign link', async (t) => {
+t.test('rejects a link that is invalid, expired, replaced, or made for another address or purpose', async (t) => {
   const table: Array<[string, (w: World) => Promise<string>]> = [
     ['unknown', async () => 'x'.repeat(59)],
     ['malformed', async () => 'x'],
@@ -156,7 +156,7 @@ t.test('sends the link to the username that is an address when the store has an 
   t.match(w.messages, [{ user: { email: 'ada@example.com' } }])
 })
 
-t.test('sends nothing without an address or an outbox', async (t) => {
+t.test('sends no link to a user without an address, or without an outbox', async (t) => {
   const w = await world()
   await requestEmailVerification(await w.addUser({ username: 'bob', email: '' }), { locale: undefined, origin }, w.deps)
   await requestEmailVerification(await w.addUser(), { locale: undefined, origin }, { ...w.deps, outbox: null })

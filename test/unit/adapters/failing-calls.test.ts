@@ -2,7 +2,7 @@ import t from '../../support/tap.ts'
 import { joined } from '../../../lib/adapters/sql/joined.ts'
 import { failedCallOf, namingFailures } from '../../../lib/ports/outage.ts'
 
-t.test('names every call that one failed statement of several requests may have been', async (t) => {
+t.test('names both calls in the errors of one failed statement that served two calls', async (t) => {
   const call = joined<string, string>(
     async () => {
       throw new Error('lost')

@@ -22,7 +22,7 @@ function store(fails: (numbers: readonly number[]) => Error | null = () => null)
 }
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index)
 
-t.test('runs the calls of a turn together, also those that come after an await', async (t) => {
+t.test('runs the calls of one turn of the event loop as one batch, including a call after an await', async (t) => {
   const { runs, call } = store()
   const later = Promise.resolve().then(async () => await call(3))
   t.strictSame(await Promise.all([call(1), call(2), later]), [2, 4, 6])
@@ -31,7 +31,7 @@ t.test('runs the calls of a turn together, also those that come after an await',
   t.strictSame(runs.slice(1), [[4]])
 })
 
-t.test('runs at most 64 calls together', async (t) => {
+t.test('runs at most 64 calls in one batch', async (t) => {
   const { runs, call } = store()
   t.strictSame(
     await Promise.all(upTo(130).map(call)),
@@ -43,14 +43,14 @@ t.test('runs at most 64 calls together', async (t) => {
   )
 })
 
-t.test('repeats each call alone after an error that one of them may have caused', async (t) => {
+t.test('repeats each call of a batch alone after an error that one call may have caused', async (t) => {
   const { runs, call } = store((numbers) => (numbers.includes(2) ? new TypeError('not 2') : null))
   const outcomes = await Promise.allSettled([1, 2, 3].map(call))
   t.match(outcomes, [{ value: 2 }, { reason: { message: 'not 2' } }, { value: 6 }])
   t.strictSame(runs, [[1, 2, 3], [1], [2], [3]])
 })
 
-t.test('rejects all calls after any other error, without repeating them', async (t) => {
+t.test('rejects all calls of a batch after another error, without repeating them', async (t) => {
   const { runs, call } = store(() => new Error('the answer was lost'))
   const outcomes = await Promise.allSettled([1, 2].map(call))
   t.match(outcomes, [{ reason: { message: 'the answer was lost' } }, { reason: { message: 'the answer was lost' } }])

@@ -5,7 +5,7 @@ import t from '../../support/tap.ts'
 const REFUSED = 'The database holds a column of the wrong type.'
 const BIG = 2 ** 53
 
-/** Each reader's result for a value that some driver might give. */
+/** For each reader: values of drivers with the expected result, and values that the reader rejects. */
 const READERS = {
   text: {
     read: text,

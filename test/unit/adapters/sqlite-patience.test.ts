@@ -21,7 +21,7 @@ t.test('reports a full or read-only file as a write outage for each driver', asy
   }
 })
 
-t.test('passes every other error through unchanged', async (t) => {
+t.test('passes other errors through unchanged', async (t) => {
   for (const marks of [{}, { code: 'SQLITE_CONSTRAINT' }, { errcode: 1 }, { errcode: '13' }])
     t.match(await rejection(marks), { message: 'database or disk is full', ...marks })
 })

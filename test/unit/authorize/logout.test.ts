@@ -19,7 +19,7 @@ const INVALID = { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_request', statusC
 
 const anns = (name: string): string => partitionOf('ann') + name
 
-/** The hints are names: what makes one good or bad is the ID tokens' own business. */
+/** Each hint is a name that stands for a verified ID token. Tests of ID tokens cover the verification. */
 async function journey() {
   const world = sessionWorld()
   const { session, cookie } = await world.browser.start('ann', world.byPassword(), NEW_BROWSER)
@@ -54,7 +54,7 @@ async function journey() {
 }
 
 // covers OIDF-oidcc-rp-initiated-logout
-t.test('signs out at once for a hint of the current session, and redirects with the state', async (t) => {
+t.test('signs out without a question for a hint of the current session, and redirects with the state', async (t) => {
   for (const hint of ['mine', 'no sid']) {
     const { ask, alive, families, loggedOut, ended } = await journey()
     t.strictSame(
@@ -116,7 +116,7 @@ t.test('asks the user to confirm a sign-out without a hint of the current sessio
 })
 
 // covers OIDF-oidcc-rp-initiated-logout-modified-id-token-hint OIDF-oidcc-rp-initiated-logout-bad-id-token-hint
-t.test('asks the user to confirm, and never redirects, when the hint cannot be verified', async (t) => {
+t.test('asks a signed-in user to confirm, and does not redirect, when the hint cannot be verified', async (t) => {
   for (const params of [
     { id_token_hint: 'a key that is gone' },
     { id_token_hint: 'a key that is gone', post_logout_redirect_uri: BACK },
@@ -176,7 +176,7 @@ t.test('rejects an invalid redirect URI or client, and keeps the session', async
   }
 })
 
-t.test('redirects a signed-out user only to a client that a hint names', async (t) => {
+t.test('redirects a signed-out user for a hint or a confirmed form, but not for a client_id alone', async (t) => {
   const { ask, loggedOut } = await journey()
   const none = { session: null }
   t.match(await ask({}, none), { outcome: 'signed_out', ended: false, client: null })
@@ -225,7 +225,7 @@ t.test('ends the session that a valid hint names when the request has no cookie'
 })
 
 // covers L4
-t.test('asks the signed-in user before the hint of another session ends anything', async (t) => {
+t.test('asks the signed-in user to confirm when the hint names the session of another user', async (t) => {
   const { ask, alive, loggedOut, browser, byPassword } = await journey()
   const { session: other } = await browser.start('bob', byPassword(), NEW_BROWSER)
   t.match(await ask({ id_token_hint: 'mine' }, { session: other }), { outcome: 'confirm', session: { userId: 'bob' } })
@@ -239,7 +239,7 @@ t.test('accepts a hint whose client no longer exists', async (t) => {
   t.equal(await alive(), false)
 })
 
-t.test('reports no sign-out when the store fails', async (t) => {
+t.test('rejects the sign-out with the error of the store when the store fails', async (t) => {
   const { session } = await journey()
   const deps = {
     clients: { findById: async () => null },

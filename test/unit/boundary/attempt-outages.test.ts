@@ -45,7 +45,7 @@ function stage(onStoreError: OnStoreError = 'local') {
     }
   })
   let id = 0
-  /** Reserves; where the store hangs, lets its 250 ms pass. */
+  /** Reserves an attempt. Steps the clock by 250 ms if the store hangs. */
   const attempt = async (): Promise<boolean> => {
     const pending = Promise.resolve(store.reserve(String(++id), LIMITS))
     // The rejection is checked below. Marks it as handled until then.
@@ -155,7 +155,7 @@ t.test('reports no second outage for a failed probe, and lets other calls contin
 })
 
 // covers RL-22
-t.test('refunds an attempt where it was counted, and never rejects', async (t) => {
+t.test('refunds an attempt in the local store during an outage, and resolves when a refund fails', async (t) => {
   const { store, be, attempt } = stage()
   be('rejects')
   await store.reserve('mine', LIMITS)

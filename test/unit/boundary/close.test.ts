@@ -127,7 +127,7 @@ t.test('schedules no other key check when the app closes during a key check', as
   t.equal(clock.waiting(), 0)
 })
 
-t.test('closes in time and answers a running refresh when the state hangs', async (t) => {
+t.test('closes within six seconds and answers a running refresh with 503 when the state hangs', async (t) => {
   const clock = countingClock()
   const rejections = unhandled(t)
   const { state, hang } = hanging()
@@ -146,7 +146,7 @@ t.test('closes in time and answers a running refresh when the state hangs', asyn
   t.strictSame(rejections, [])
 })
 
-t.test('closes in time when the user store hangs during background work', async (t) => {
+t.test('closes within six seconds when the user store hangs during background work', async (t) => {
   const clock = countingClock()
   const rejections = unhandled(t)
   const users = memoryUserStore()

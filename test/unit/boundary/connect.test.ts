@@ -1,4 +1,4 @@
-/** The clock that counts, and a start over stores that don't answer. */
+/** The clock of the store server, and the start of the plugin while a store does not answer. */
 import { setImmediate, setTimeout as delay } from 'node:timers/promises'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from '../../support/tap.ts'
@@ -14,7 +14,7 @@ import { settlesWithin } from '../../support/in-time.ts'
 import { decodeJwt } from '../../support/jwt.ts'
 
 const SKEW_MS = 300_000
-/** The error that the start allows, which asks for the time. */
+/** The difference that the tests allow for the time that a request to the server takes. */
 const SLACK_MS = 5000
 const SECRET = 'of a shared state, of 32 bytes at least'
 
@@ -22,7 +22,7 @@ function stateWithTime(time: () => Promise<number>): State {
   return { ...memoryState(), kind: 'test', shared: true, time }
 }
 
-/** Tells whether a first access token was issued during this work, by a clock that is so much off. */
+/** True if the token that `work` returns was issued during the work by a clock that is off by `skewMs`. */
 async function issuedMeanwhile(skewMs: number, work: () => Promise<string>): Promise<boolean> {
   const before = Date.now()
   const { claims } = decodeJwt(await work())
@@ -73,7 +73,7 @@ for (const skewMs of [SKEW_MS, -SKEW_MS]) {
   })
 }
 
-t.test('never asks the store server for the time when the option clock is set', async (t) => {
+t.test('does not ask the store server for the time when the option clock is set', async (t) => {
   let asked = 0
   const subject = await testApp({
     secret: SECRET,
@@ -101,7 +101,7 @@ for (const [what, time] of [
   ['hangs', async () => await new Promise<never>(() => {})]
 ] as const) {
   t.test(`starts with the local clock when the request for the server time ${what}`, async (t) => {
-    // The clock of the plugin keeps no process alive.
+    // Keep the process alive, because the timers of the plugin do not.
     const alive = setInterval(() => {}, 1000)
     t.teardown(() => {
       clearInterval(alive)
@@ -134,7 +134,7 @@ t.test('sweeps the state even when the clock of the server hangs', async (t) => 
     ),
     log: Fastify().log
   })
-  // The clock of the plugin keeps no process alive.
+  // Keep the process alive, because the timers of the plugin do not.
   const alive = setInterval(() => {}, 1000)
   t.teardown(() => {
     clearInterval(alive)
@@ -144,7 +144,7 @@ t.test('sweeps the state even when the clock of the server hangs', async (t) => 
 })
 
 // covers B11
-t.test('signs no token by a wrong local clock after a start during an outage', async (t) => {
+t.test('signs no token with the time of a wrong local clock after a start during an outage', async (t) => {
   const isDown = { state: true }
   const real = memoryState()
   const guarded = <Store extends object>(store: Store): Store =>

@@ -20,7 +20,7 @@ import {
 } from '../../contract/suites/factor-fixtures.ts'
 import { countingClock } from './counting-clock.ts'
 
-/** A store with methods that answer so. */
+/** A guarded store whose methods give these answers. */
 const answering = (answers: Record<string, unknown>): FactorStore =>
   hostFactorStore(
     {
@@ -30,7 +30,7 @@ const answering = (answers: Record<string, unknown>): FactorStore =>
     steppedClock()
   )
 
-/** Every call with what it says of a store that answers rightly. */
+/** Each method with a call and a correct answer of the store. */
 const CALLS: ReadonlyArray<
   readonly [name: keyof FactorStore, call: (store: FactorStore) => Promise<unknown>, right: unknown]
 > = [
@@ -110,7 +110,7 @@ t.test('passes errors of the store through', async (t) => {
     )
 })
 
-t.test('rejects a missing or malformed answer instead of assuming a user without factors', async (t) => {
+t.test('rejects a malformed answer, and a missing one from a method other than findByHandle', async (t) => {
   for (const [name, call] of CALLS) {
     for (const answer of [
       undefined,

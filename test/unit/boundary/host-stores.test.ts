@@ -163,7 +163,7 @@ t.test('rejects after five seconds when a store hangs, and leaves no timer', asy
 })
 
 // covers A4
-t.test('rejects a malformed answer of `update`', async (t) => {
+t.test('rejects a malformed answer of `update`, and returns null for a missing one', async (t) => {
   for (const [answer, field] of [
     [{ ...ANN, id: '2' }, 'id'],
     [{ ...ANN, id: 1 }, 'id'],
@@ -317,7 +317,7 @@ t.test('treats a client id that no database can store as unknown, without a quer
 })
 
 // covers A4
-t.test('reports a malformed record of a client once a minute', async (t) => {
+t.test('treats a client with a malformed record as unknown, and reports the record once a minute', async (t) => {
   const clock = steppedClock()
   const told: string[] = []
   const clients = hostClientStore(

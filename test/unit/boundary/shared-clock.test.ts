@@ -32,7 +32,7 @@ function machine(skewMs: number, tripMs = 0) {
 }
 
 for (const skewMs of [300_000, -300_000, 1500, -86_400_000]) {
-  t.test(`replaces a clock that is ${skewMs} ms off by the time of the server, and reports it once`, async (t) => {
+  t.test(`uses the time of the server if the clock is ${skewMs} ms off, and reports the difference once`, async (t) => {
     const { clock, truth, told, errorMs } = machine(skewMs, 20)
     t.equal(errorMs(), skewMs, 'before anybody has looked')
     await clock.compare()
@@ -46,7 +46,7 @@ for (const skewMs of [300_000, -300_000, 1500, -86_400_000]) {
   })
 }
 
-t.test('keeps the local clock when its error is small', async (t) => {
+t.test('keeps the local clock when it differs from the server by at most 400 ms', async (t) => {
   for (const skewMs of [0, 400, -400]) {
     const { clock, told, errorMs } = machine(skewMs, 5)
     await clock.compare()
@@ -55,7 +55,7 @@ t.test('keeps the local clock when its error is small', async (t) => {
   }
 })
 
-t.test('uses a corrected clock again, and reports a new error', async (t) => {
+t.test('uses the local clock again after its correction, and reports a new difference', async (t) => {
   const { clock, skew, told, errorMs } = machine(300_000)
   await clock.compare()
   skew.ms = 0
@@ -77,33 +77,36 @@ t.test('keeps the known difference when the server does not answer', async (t) =
 })
 
 for (const slow of ['on the way there', 'on the way back'] as const) {
-  t.test(`detects no error when the server takes 30 s (${slow}), but still detects a real one`, async (t) => {
-    const truth = steppedClock()
-    const skew = { ms: 0 }
-    const told: number[] = []
-    const clock = sharedClock({
-      clock: { ...truth, now: () => truth.now() + skew.ms },
-      time: async () => {
-        if (slow === 'on the way there') truth.step(30_000)
-        const answer = truth.now()
-        if (slow === 'on the way back') truth.step(30_000)
-        return answer
-      },
-      onSkew: (ms) => {
-        told.push(ms)
-      }
-    })
-    await clock.compare()
-    t.equal(clock.now(), truth.now())
-    t.strictSame(told, [])
-    skew.ms = 300_000
-    await clock.compare()
-    t.equal(told.length, 1)
-    t.ok(Math.abs(clock.now() - truth.now()) <= 15_000, 'as near as such an answer tells')
-  })
+  t.test(
+    `reports a difference of 5 minutes, but none of a correct clock, if the server takes 30 s (${slow})`,
+    async (t) => {
+      const truth = steppedClock()
+      const skew = { ms: 0 }
+      const told: number[] = []
+      const clock = sharedClock({
+        clock: { ...truth, now: () => truth.now() + skew.ms },
+        time: async () => {
+          if (slow === 'on the way there') truth.step(30_000)
+          const answer = truth.now()
+          if (slow === 'on the way back') truth.step(30_000)
+          return answer
+        },
+        onSkew: (ms) => {
+          told.push(ms)
+        }
+      })
+      await clock.compare()
+      t.equal(clock.now(), truth.now())
+      t.strictSame(told, [])
+      skew.ms = 300_000
+      await clock.compare()
+      t.equal(told.length, 1)
+      t.ok(Math.abs(clock.now() - truth.now()) <= 15_000, 'as near as such an answer tells')
+    }
+  )
 }
 
-t.test('detects no error when the machine sleeps while it waits for the answer', async (t) => {
+t.test('reports no difference when the machine sleeps while it waits for the answer', async (t) => {
   const truth = steppedClock()
   let asleepMs = 0
   const told: number[] = []
@@ -139,7 +142,7 @@ t.test('uses the local clock for durations and timers', async (t) => {
 })
 
 // covers B11
-t.test('checks an unchecked clock before the next call, and rejects the call if it was wrong', async (t) => {
+t.test('checks an unchecked clock before the next call, and rejects the call if the clock was wrong', async (t) => {
   const { clock, server, truth, errorMs } = machine(3_600_000)
   server.isDown = true
   await t.resolves(clock.settled() ?? Promise.resolve(), 'an outage: the call goes on and finds that out by itself')
@@ -172,7 +175,7 @@ t.test('checks the clock again after an outage', async (t) => {
 })
 
 // covers B11
-t.test('asks less and less often when the server does not tell its time', async (t) => {
+t.test('asks 6 to 12 times in 300 seconds when the server does not tell its time', async (t) => {
   const { clock, server, truth } = machine(0)
   server.isDown = true
   let looks = 0

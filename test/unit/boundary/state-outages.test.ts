@@ -74,7 +74,7 @@ function stage(graceMs = GRACE_MS) {
     clock,
     server,
     told,
-    /** Every call, from now on. */
+    /** Makes each later call throw this error, until `null`. */
     throws: (error: Error | null) => {
       server.error = error
     },
@@ -139,7 +139,7 @@ t.test('limits the grace time again after the outage, and detects a replay', asy
   t.equal(await rotate('digest-0', 2), 'replayed')
 })
 
-t.test('detects the end of an outage every minute in an idle instance', async (t) => {
+t.test('detects the end of an outage by the sweep of an idle instance', async (t) => {
   const { clock, server, state, begin, rotate, told } = stage()
   await begin()
   t.equal(await rotate('digest-0', 1), 'rotated')
@@ -153,7 +153,7 @@ t.test('detects the end of an outage every minute in an idle instance', async (t
   t.equal(await rotate('digest-0', 2), 'replayed', 'an idle hour is no outage')
 })
 
-t.test('ends an outage of writes after a successful write, even if the write probe fails', async (t) => {
+t.test('ends an outage of writes after a successful write, even if the write probe hangs', async (t) => {
   const { clock, server, state, throws, told } = stage()
   throws(new RedisRefusal('READONLY'))
   await t.rejects(state.keys.list())
@@ -272,7 +272,7 @@ t.test('reports an outage and its end once each, however many calls fail', async
 })
 
 // covers B3
-t.test('adds only the actual downtime when one call in a hundred fails for an hour', async (t) => {
+t.test('adds only the actual downtime to the grace time if the store is down 10 ms of each second', async (t) => {
   const { clock, server, state, graces, begin, rotate } = stage()
   await begin()
   t.equal(await rotate('digest-0', 1), 'rotated')
@@ -337,7 +337,7 @@ t.test('adds up many short outages of a store that fails and recovers all the ti
 for (const [what, error] of [
   ['a lock that another process holds', Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' })],
   ['a record that can not be read', new TypeError('Redis holds a record of another form.')],
-  ['a fault of ours', new TypeError('undefined is not a function')],
+  ['a programming error', new TypeError('undefined is not a function')],
   ['a statement that the server refuses', new PostgresError('PostgreSQL refused a statement (23505).', '23505')],
   ['a command that the server refuses', new RedisRefusal('WRONGTYPE')]
 ] as const) {
@@ -368,7 +368,7 @@ t.test('treats an error of a custom store as an outage when isOutage is set', as
   t.strictSame(told, ['degraded: the cluster is away', 'recovered'])
 })
 
-t.test('reports a flickering store once, and again when it stays down', async (t) => {
+t.test('reports a store that fails and recovers repeatedly once, and again when it stays down', async (t) => {
   const { clock, server, state, told } = stage()
   const fail = async (): Promise<void> => {
     await t.rejects(state.keys.list())

@@ -11,7 +11,7 @@ async function turns(): Promise<void> {
     })
 }
 
-t.test('starts no timer when the call returns at once', async (t) => {
+t.test('starts no timer for a call that returns a value instead of a promise', async (t) => {
   const clock = countingClock()
   t.equal(
     await within(100, clock, () => {

@@ -1,4 +1,4 @@
-/** The client's messages on wrong options and places, and those of `client/dev` besides. */
+/** The errors of the browser client for invalid options and pages, and the extra checks of `client/dev`. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -20,7 +20,7 @@ interface Entry {
   issuerOf(domain: string): string
 }
 
-/** Its types are those of a browser, which tests of Node.js do not have. */
+/** Imports by URL, because the client is compiled with the types of a browser. */
 const load = async (name: string): Promise<Entry> =>
   (await import(new URL(`../../../lib/client/${name}.ts`, import.meta.url).href)) as Entry
 const { createAuthClient } = await load('index')
@@ -29,7 +29,7 @@ const { issuerOf } = await load('http')
 const good: AuthClientOptions = { clientId: 'spa', domain: 'auth.example.com', storage: 'memory' }
 const invalid = (message: RegExp | string) => ({ name: 'AuthClientError', error: 'invalid_options', message })
 
-t.test('throws at once for a missing clientId or domain', async (t) => {
+t.test('throws when clientId or domain is missing', async (t) => {
   for (const options of [{}, { clientId: 'spa' }, { domain: 'auth.example.com' }, { clientId: '', domain: '' }]) {
     t.throws(() => createAuthClient(options as AuthClientOptions), invalid('clientId, domain'))
     t.throws(() => checked(options as AuthClientOptions), invalid(/^The option "(?:clientId|domain)" is missing/))
@@ -72,7 +72,7 @@ t.test('in development rejects an unknown option, and cookie mode across origins
   t.ok(checked(good))
 })
 
-t.test('in development warns once about an origin that got no token', async (t) => {
+t.test('in development warns once about an origin that answers 401 and is not in allowedOrigins', async (t) => {
   const server = createServer((_request, response) => response.writeHead(401).end())
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

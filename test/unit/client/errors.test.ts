@@ -11,7 +11,7 @@ const METADATA = {
   end_session_endpoint: `${ISSUER}/logout`
 }
 
-// Nothing else keeps the process while a test waits: deadlines are let go, and the locks of Node.js 24 and later don't.
+// Keep the process alive while a test waits, because neither unreferenced timers nor locks do.
 const awake = setInterval(() => {}, 1000)
 t.teardown(() => {
   clearInterval(awake)
@@ -27,7 +27,7 @@ async function clientWith(
     value: async (input: string | Request) => await answer(typeof input === 'string' ? input : input.url)
   })
   t.intercept(globalThis, 'location' as keyof typeof globalThis, { value: new URL('https://app.example/page') })
-  // A deadline that is left over does not keep the process.
+  // Unreference timers, so that a remaining deadline does not keep the process alive.
   const { setTimeout: start } = globalThis
   t.intercept(globalThis, 'setTimeout', { value: (...args: Parameters<typeof start>) => start(...args).unref() })
   const stored = new Map<string, string>()
@@ -43,7 +43,7 @@ async function clientWith(
   return createAuthClient({ clientId: `app of ${t.name}`, domain: ISSUER, ...options })
 }
 
-/** The same tests for whatever a call may be. */
+/** Checks that the call rejects with an `AuthClientError` of the expected form. */
 async function typed(
   t: Test,
   call: () => Promise<unknown>,
@@ -95,7 +95,7 @@ t.test('converts any thrown value into an AuthClientError', async (t) => {
   t.ok(own instanceof Error)
 })
 
-t.test('rejects with a typed error when the provider is unreachable or invalid', async (t) => {
+t.test('rejects with an AuthClientError when the provider is unreachable or its metadata is invalid', async (t) => {
   const answers: Array<[string, () => unknown, Partial<AuthClientError>]> = [
     [
       'no network',
@@ -130,7 +130,7 @@ t.test('rejects with a typed error when the provider is unreachable or invalid',
   }
 })
 
-t.test('rejects an impossible call with a typed error', async (t) => {
+t.test('rejects a call that cannot succeed with an AuthClientError', async (t) => {
   const auth = await clientWith(t, () => Response.json(METADATA))
   await typed(t, async () => await auth.handleRedirectCallback?.(), { error: 'missing_transaction' }, 'no answer in it')
   await typed(
@@ -139,7 +139,7 @@ t.test('rejects an impossible call with a typed error', async (t) => {
     { error: 'request_error' },
     'no whole address'
   )
-  // The page remembers what became of the last address, and other files of this process have no page of their own.
+  // Forget the answered callback, because other test files of this process use the same module.
   const { answered } = (await import(new URL('../../../lib/client/http.ts', import.meta.url).href)) as {
     answered: Record<string, unknown>
   }
@@ -164,7 +164,7 @@ t.test('rejects an impossible call with a typed error', async (t) => {
   )
 })
 
-t.test('fetch: converts any rejection into a typed error', async (t) => {
+t.test('fetch: converts a rejection into a retryable AuthClientError with its cause', async (t) => {
   for (const reason of [null, 'stop', new DOMException('stop', 'AbortError')]) {
     const auth = await clientWith(t, async () => await Promise.reject(reason as Error))
     await typed(
@@ -176,7 +176,7 @@ t.test('fetch: converts any rejection into a typed error', async (t) => {
   }
 })
 
-t.test('rejects with a typed error when a custom storage fails', async (t) => {
+t.test('returns no user and rejects a sign-out with an AuthClientError when a custom storage fails', async (t) => {
   const fail = async (): Promise<never> => await Promise.reject(new Error('no disk'))
   const auth = await clientWith(t, () => Response.json(METADATA), {
     storage: { getItem: fail, setItem: fail, removeItem: fail }

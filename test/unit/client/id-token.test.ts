@@ -14,7 +14,7 @@ const tokenOf = (claims: unknown): string =>
 const read = (claims: Record<string, unknown>, expected: Parameters<typeof readIdToken>[1] = EXPECTED): unknown =>
   readIdToken(tokenOf({ ...GOOD, ...claims }), expected)
 
-/** The error, which must be one of the client's. */
+/** The error that `run` throws, which must be an `AuthClientError`. */
 function refused(run: () => unknown): AuthClientError | undefined {
   try {
     run()

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { buildSync } from 'esbuild'
 import t from '../../support/tap.ts'
 
-/** Whatever a script of a page might reach for. */
+/** Globals that a script of a page might read. */
 const GLOBALS = [
   'window',
   'self',
@@ -45,7 +45,7 @@ const GLOBALS = [
 
 const entry = (name: string): string => fileURLToPath(new URL(`../../../lib/client/${name}.ts`, import.meta.url))
 
-/** All of an entry as a script that leaves its exports in `client`. */
+/** Bundles an entry as a script that assigns its exports to `client`. */
 function script(name: string): string {
   const {
     outputFiles: [file]
@@ -62,7 +62,7 @@ function script(name: string): string {
   return file?.text ?? ''
 }
 
-/** A world where reaching for a global is noticed. */
+/** A context that records each read of these globals. */
 function trapped(): { run(code: string): unknown; touched: string[] } {
   const touched: string[] = []
   const world: Record<string, unknown> = {}
@@ -82,7 +82,7 @@ t.test('records each read of a trapped global', async (t) => {
   t.strictSame(touched, ['document', 'location'])
 })
 
-t.test('touches no global on import or construction, and returns no user', async (t) => {
+t.test('reads no global on import or construction, and returns no user', async (t) => {
   for (const options of [
     '',
     "storage: 'memory'",
@@ -98,7 +98,7 @@ t.test('touches no global on import or construction, and returns no user', async
   }
 })
 
-t.test('touches no global on import of the other entries', async (t) => {
+t.test('reads no global on import of the entries popup, silent, state and svelte', async (t) => {
   for (const name of ['popup', 'silent', 'state', 'svelte']) {
     const { run, touched } = trapped()
     run(script(name))
@@ -118,7 +118,7 @@ t.test('runs in a worker, and reports that no user is signed in', async (t) => {
   await worker.terminate()
 })
 
-t.test('can be awaited although the client is not a promise', async (t) => {
+t.test('creates a client without a then method, so that await returns the client', async (t) => {
   const { createAuthClient } = await import(entry('index'))
   const auth = createAuthClient({ clientId: 'app', domain: 'auth.example' })
   t.notOk('then' in auth)

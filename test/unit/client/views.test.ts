@@ -1,4 +1,4 @@
-/** The bindings of the browser client outside a browser: what they show, and when it changes. */
+/** The framework bindings of the browser client outside a browser: their state and its changes. */
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from '../../support/tap.ts'
 import { effectScope, watch } from 'vue'
@@ -47,7 +47,7 @@ const settled = async (): Promise<void> => {
 
 const ANN = { sub: 'ann' }
 
-/** The states that a view shows, each step of the story in turn. */
+/** Takes the client through sign-in, refresh and sign-out, and checks the state after each step. */
 async function story(t: Test, client: FakeClient, state: () => unknown): Promise<void> {
   const failure = new Error('no network')
   await settled()
@@ -63,7 +63,7 @@ async function story(t: Test, client: FakeClient, state: () => unknown): Promise
   client.emit('token_refreshed')
   await settled()
   t.strictSame(state(), { user: { ...ANN, name: 'Ann' }, isLoading: false, error: null })
-  // The storage may show another tab's write a moment after the event: a read in between still finds Ann.
+  // Keep the user until after the event, because a storage may return the old user for a moment.
   client.emit('unauthenticated')
   await settled()
   t.strictSame(state(), { user: null, isLoading: false, error: null })
@@ -92,7 +92,7 @@ t.test('Svelte: emits one state for each change, and none after unsubscribing', 
   t.equal(client.listeners, 4, 'one set of listeners for all stores of a client')
 })
 
-t.test('Vue: updates the refs for each change until the component is gone', async (t) => {
+t.test('Vue: updates the refs at each change until the scope of the component stops', async (t) => {
   const { useAuth } = await load('vue')
   t.intercept(globalThis, 'document' as keyof typeof globalThis, { value: {} })
   const client = fakeClient()
@@ -207,7 +207,7 @@ function fakeBrowser(t: Test, kept: Record<string, unknown> | null): void {
   }
 }
 
-t.test('RequireAuth starts one sign-in after an unknown answer, and none after other failures', async (t) => {
+t.test('RequireAuth starts one sign-in after a callback without a transaction, and none after a denial', async (t) => {
   const { requireUser } = await load('require')
   const http = (await load('http')) as unknown as { answered: Record<string, Promise<unknown> | undefined> }
   const kept: Record<string, unknown> = {}

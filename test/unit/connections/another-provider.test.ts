@@ -1,5 +1,5 @@
 /**
- * "A host adds a provider that is not in the list with at most 20 lines": what the guide prints, tried as it is
+ * "A host adds a provider that is not in the list with at most 20 lines": runs the code of the guide as it is
  * printed.
  */
 import { readFileSync } from 'node:fs'

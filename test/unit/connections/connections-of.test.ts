@@ -1,4 +1,4 @@
-/** The option `connections`: the form that the use cases get, and the faults of a host's functions in it. */
+/** The option `connections`: the resolved connections, and errors of functions that the host passes in. */
 import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import { outbound } from '../../../lib/adapters/node/outbound.ts'
@@ -52,7 +52,7 @@ async function made(
   }
 }
 
-t.test('fills in every default of a connection', async (t) => {
+t.test('fills in the defaults of a connection, and logs its callback URL', async (t) => {
   const { connection, lines } = await made({})
   t.match(connection, {
     id: 'google',
@@ -242,7 +242,7 @@ t.test('starts without a request to a provider that is down', async (t) => {
   })
 })
 
-t.test('builds the callback URL from the issuer and the route prefixes', async (t) => {
+t.test('builds the callback URL from the origin of the issuer and the route prefix', async (t) => {
   const { lines, stream } = logLines()
   const { close } = await testApp(
     { secret: base.secret, issuer: 'https://auth.example/tenant', prefix: '/sso', connections: [google(client)] },

@@ -160,7 +160,7 @@ t.test('Discord', async (t) => {
 
 t.test('Facebook', async (t) => {
   // covers ADV-CVE-2013-4593
-  await t.test('proves each call with the app secret, and never reports a verified address', async (t) => {
+  await t.test('sends appsecret_proof to the API, and returns no email address in the assertion', async (t) => {
     const server = await closing(t, facebookServer())
     const { assertion, claims } = await signIn(facebook(client))
     t.strictSame(assertion, {

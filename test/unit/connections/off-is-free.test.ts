@@ -1,6 +1,6 @@
 /**
- * A feature that is off is not loaded: a start opens no file of sign-in with others, of second factors, of sign-in by
- * email and of QR codes.
+ * A feature that is off is not loaded: the plugin alone loads no code of connections, second factors, sign-in by email,
+ * or QR codes.
  */
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ import Fastify from 'fastify'
 
 const STATIC = /^(?:import|export)\s(?!type\b)[^'"]*?from '([^']+)'|^import '([^']+)'/gm
 
-/** All that an import of this file loads, by static imports: files of lib, and packages. */
+/** The files of lib and the packages that this file loads by static imports, directly or indirectly. */
 function loads(entry: URL): Set<string> {
   const found = new Set<string>()
   const visit = (file: URL): void => {
@@ -34,7 +34,7 @@ function loads(entry: URL): Set<string> {
   return found
 }
 
-t.test('loads no file of connections with the plugin alone', async (t) => {
+t.test('loads only the declarations of connections, and no OAuth engine, with the plugin alone', async (t) => {
   const loaded = [...loads(new URL('../../../lib/index.ts', import.meta.url))]
   t.ok(loaded.length > 200 && loaded.some((one) => one.endsWith('/lib/features/connections/feature.ts')))
   t.strictSame(
@@ -74,8 +74,8 @@ t.test(
 )
 
 /**
- * Second factors, and features besides the declarations of their options and grants. The own account is always on, and
- * invitations are where there are mails and pages.
+ * Files of second factors and of other features, except declarations of features, options and grants. Leaves out the
+ * own account, which is always on, and invitations, which are on with emails and pages.
  */
 const FACTORS =
   /^(?:features\/(?!own|inv)[^/]+\/(?!(?:feature|grants|options)\.ts$)|protocol\/(?:totp|recovery-code|webauthn))/
@@ -93,7 +93,7 @@ t.test('loads only the option, grant and feature declarations of optional featur
   t.end()
 })
 
-t.test('loads no factor file in a process that has served every other feature', async (t) => {
+t.test('loads no file of second factors in a process that serves requests without second factors', async (t) => {
   const root = new URL('../../../', import.meta.url)
   const { stdout } = await promisify(execFile)(
     process.execPath,
@@ -123,7 +123,7 @@ t.test('loads no factor file in a process that has served every other feature', 
   t.strictSame(refused, ['mfa grant', 'passkey grant', 'wrong sign-in', 'passkey at sign-in'], 'all else was served')
 })
 
-t.test('loads neither the plugin nor the OAuth engine with the providers entry', async (t) => {
+t.test('loads fewer than 20 files and no package with the entry of the providers', async (t) => {
   const loaded = [...loads(new URL('../../../lib/connections/index.ts', import.meta.url))]
   t.strictSame(
     loaded.filter((one) => !one.startsWith('file:')),

@@ -7,7 +7,7 @@ async function turns(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await setImmediate()
 }
 
-/** A queue whose tasks end when the test says so. */
+/** A queue whose tasks end when the test calls `end`. */
 function setUp(options: Partial<BoundedQueueOptions<string>> = {}) {
   const clock = steppedClock()
   const begun: string[] = []
@@ -131,7 +131,7 @@ t.test('counts a task that waits for a retry toward the capacity, but not as in 
   t.same(begun, ['a', 'b'])
 })
 
-t.test('frees the place of a timed-out task once, and retries it only when allowed', async (t) => {
+t.test('frees the slot of a timed-out task once, and retries the task only with retriesTimeouts', async (t) => {
   for (const retriesTimeouts of [false, true]) {
     const { queue, clock, begun, givenUp, end } = setUp({
       maxInFlight: 1,
@@ -176,7 +176,7 @@ t.test('resolves idle when no task waits, runs or waits for a retry', async (t) 
 })
 
 t.test('close', async (t) => {
-  t.test('returns at once when the queue is empty', async () => {
+  t.test('resolves without a wait when the queue is empty', async () => {
     await setUp().queue.close()
   })
 
@@ -202,7 +202,7 @@ t.test('close', async (t) => {
     t.same(told, [], 'a task that comes too late is no overload')
   })
 
-  t.test('takes at most 5 seconds, and gives up tasks that have not started', async (t) => {
+  t.test('stops waiting after 5 seconds, and gives up tasks that have not started', async (t) => {
     const { queue, clock, begun, givenUp, end } = setUp({ maxInFlight: 1 })
     for (const task of ['a', 'b', 'c']) queue.add(task)
     await turns()

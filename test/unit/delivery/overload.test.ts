@@ -9,7 +9,7 @@ interface Told {
   message: string
 }
 
-/** Takes `onError` of what is tested. */
+/** Records the calls of `onError`. */
 function ear(): { told: Told[]; onError: (error: unknown, what: string) => void } {
   const told: Told[] = []
   return {
@@ -35,7 +35,7 @@ t.test('reports an overload of background work once, and its end with a count', 
   let key = 0
   while (key < 256) start(key++)
   await setImmediate()
-  // At the brink: one ends, one comes in, and one more is dropped.
+  // At the capacity: one work ends, one starts, and one more is dropped.
   for (let turn = 0; turn < 50; turn++) {
     start(key++)
     pending.shift()?.()
@@ -58,7 +58,7 @@ t.test('reports an overload of background work once, and its end with a count', 
   ])
 })
 
-t.test('keeps a waiting retry from blocking other work, and reserves its key', async (t) => {
+t.test('runs other work while retries wait, and runs a key with a waiting retry only once', async (t) => {
   const { told, onError } = ear()
   const clock = steppedClock()
   const background = createBackground({ clock, onError })

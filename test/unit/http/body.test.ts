@@ -13,7 +13,7 @@ interface Answer {
   own?: boolean
 }
 
-/** The bodies that a route of ours reads. */
+/** Sends a body to a route with the body parsers of the plugin, and returns the answer. */
 async function bodies(
   t: Test,
   { forms = true, schema }: { forms?: boolean; schema?: object } = {}
@@ -85,7 +85,7 @@ t.test('keeps every value of a repeated form parameter', async (t) => {
   t.same(await send('a=1&%61=&a=3', FORM), { status: 200, body: { a: ['1', '', '3'] } })
 })
 
-t.test('rejects malformed JSON with the same message for every fault', async (t) => {
+t.test('rejects malformed JSON with one message, and a forbidden key with another', async (t) => {
   const send = await bodies(t)
   for (const json of [
     '{',
@@ -175,7 +175,7 @@ t.test('validates a body without changing it, and names the first invalid field'
   }
 })
 
-t.test('ignores a schema of another origin, and sends host errors in the Fastify format', async (t) => {
+t.test('ignores a plain JSON schema of a route, and sends host errors in the Fastify format', async (t) => {
   const send = await bodies(t, {
     schema: { querystring: { type: 'object', required: ['x'] }, body: { type: 'object', required: ['y'] } }
   })

@@ -44,7 +44,7 @@ t.test('keeps the clients of two stores apart within one request', async (t) => 
   t.same([one.asked, other.asked], [['spa'], ['spa']])
 })
 
-t.test('returns the same failure for all queries of one request', async (t) => {
+t.test('returns the first failure to later queries of the same request', async (t) => {
   let calls = 0
   const clientsOf = oncePerRequest(
     {

@@ -22,7 +22,7 @@ function host(t: Test): FastifyInstance {
   return app
 }
 
-t.test('removes the CORS headers that the host set for all routes', async (t) => {
+t.test('removes the CORS headers of the host from the routes of the plugin', async (t) => {
   const app = host(t)
   app.addHook('onSend', async (_request, reply) => {
     for (const name of NAMES) reply.header(name, 'of the host')
@@ -55,7 +55,7 @@ t.test('removes the CORS headers that the host set for all routes', async (t) =>
   t.strictSame(await corsOf('/clients', 'https://evil.example'), {})
 })
 
-t.test('leaves absent headers alone', async (t) => {
+t.test('removes only the CORS headers that are present', async (t) => {
   const touched: string[] = []
   removeCorsHeaders({
     hasHeader: (name: string) => name === 'access-control-max-age',

@@ -6,7 +6,7 @@ import { redactLoggedUrls } from '../../../lib/http/edge/log-redaction.ts'
 type Log = FastifyBaseLogger & Record<string, unknown>
 const METHODS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const
 
-/** The log entries of our routes through this logger of a host. */
+/** The logger that a route of the plugin gets over this logger of the host. */
 function seenThrough(logger: unknown, secretHeaders?: readonly string[]): Log {
   let factory = (..._args: unknown[]): unknown => null
   const child = {
@@ -78,7 +78,7 @@ t.test('redacts credential headers, and the query in headers that contain a URL'
   t.strictSame(logged({ req: { url: '/x', headers: null } }), { req: { url: '/x', headers: null } })
 })
 
-t.test('passes objects that are not requests through unchanged', async (t) => {
+t.test('passes a value that is neither a request nor a reply through unchanged', async (t) => {
   for (const entry of [
     'text',
     5,
@@ -99,7 +99,7 @@ t.test('passes objects that are not requests through unchanged', async (t) => {
   t.equal(logged(failed), failed)
 })
 
-t.test('keeps the class of a logged request, and redacts every URL in it', async (t) => {
+t.test('redacts the URLs, the query and the headers of a logged request, and keeps its class', async (t) => {
   class Raw {
     url = '/x?code=s'
     headers = { cookie: 's' }
@@ -133,7 +133,7 @@ t.test('keeps the class of a logged request, and redacts every URL in it', async
   t.strictSame([bare['originalUrl'], bare['query'], bare['headers'], bare['raw']], [undefined, null, undefined, 'raw'])
 })
 
-t.test('redacts every URL that a logged reply refers to', async (t) => {
+t.test('redacts the URLs and the headers of a logged reply, and keeps its class', async (t) => {
   class Reply {
     request: unknown = { url: '/x?code=s' }
     req: unknown = { url: '/y?code=s' }
@@ -153,7 +153,7 @@ t.test('redacts every URL that a logged reply refers to', async (t) => {
   t.equal((logged(entry) as typeof entry).res, plain, 'of which nothing is to be hidden, it is the very reply')
 })
 
-t.test('passes every other property and method through to the logger of the host', async (t) => {
+t.test('passes other properties and methods through to the logger of the host', async (t) => {
   class Logger {
     level = 'info'
     own = 1

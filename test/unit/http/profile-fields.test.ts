@@ -201,7 +201,7 @@ t.test('requires a username and a password, and ignores undeclared fields', asyn
 })
 
 // covers ASVS-15.3.6
-t.test('reads fields with unusual names', async (t) => {
+t.test('names the invalid field if its name is unusual, and reads no inherited property', async (t) => {
   const names = ['a/b', 'a~b', 'length', 'name']
   const form = await formWith(
     Type.Object(Object.fromEntries(names.map((name) => [name, Type.Optional(Type.Integer())])))

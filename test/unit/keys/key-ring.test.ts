@@ -47,7 +47,7 @@ function ring(
   return made
 }
 
-/** Steps, and lets the ring finish what its timer started. */
+/** Steps the clock, and lets the ring finish the work of its timers. */
 async function step(clock: SteppedClock, ms: number): Promise<void> {
   clock.step(ms)
   for (let turn = 0; turn < 50; turn++)
@@ -56,7 +56,7 @@ async function step(clock: SteppedClock, ms: number): Promise<void> {
     })
 }
 
-/** For what a thread of the pool works on, which takes as long as it takes; the test's own timeout is the limit. */
+/** Waits for the work of a thread of the pool. Only the timeout of the test limits the wait. */
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition()))
     await new Promise((resolve) => {
@@ -64,7 +64,7 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
     })
 }
 
-/** For what a ring finds out when it looks at the store, which it does only while its clock steps. */
+/** Waits for a change that a ring finds in the store. A ring reads the store only when its clock steps. */
 async function untilLooked(clock: SteppedClock, condition: () => boolean | Promise<boolean>): Promise<void> {
   await until(async () => {
     await step(clock, MINUTE)
@@ -100,7 +100,7 @@ t.test('writes no key when it is closed while its first key is being made', asyn
 })
 
 // covers ASVS-11.1.1
-t.test('announces a key before it signs, and publishes it until its last token expires', async (t) => {
+t.test('publishes a key a day before it signs, and until its last token expires', async (t) => {
   const clock = steppedClock()
   const one = ring(clock, memoryState().keys)
   t.teardown(() => {
@@ -192,7 +192,7 @@ t.test('creates one key, and later one next key, when ten instances start togeth
 })
 
 // covers ASVS-13.3.4 ASVS-11.3.3
-t.test('opens the key after a restart with a rotated secret, and reports a foreign secret', async (t) => {
+t.test('opens the key after a restart with a rotated secret, and reports an unknown secret', async (t) => {
   const clock = steppedClock()
   const store = memoryState().keys
   const first = ring(clock, store)
@@ -254,7 +254,7 @@ t.test('reports an unreadable key once, ignores it, and retires it on schedule',
   t.equal(errors.length, 2)
 })
 
-t.test('answers 503 without a key while the store is down, and recovers by itself', async (t) => {
+t.test('answers 503 if it has no key while the store is down, and recovers within a minute', async (t) => {
   const clock = steppedClock()
   const store = memoryState().keys
   let down = true
@@ -293,7 +293,7 @@ t.test('answers 503 for an unknown kid during an outage, and retries after a sec
     one.close()
   })
   await one.ready()
-  // The first of them is the look at the other algorithms.
+  // The first step runs the check for keys of other algorithms.
   await step(clock, 6000)
   await step(clock, 6000)
   server.isDown = true
@@ -362,7 +362,7 @@ t.test('makes callers wait for the first read of a starting instance', async (t)
 })
 
 // covers ADV-CVE-2026-48524
-t.test('DOS-jwks reads the store once in five seconds for a flood of unknown kids', async (t) => {
+t.test('DOS-jwks reads the store at most twice for 100 parallel requests with unknown kids', async (t) => {
   const clock = steppedClock()
   const store = memoryState().keys
   let lists = 0
@@ -401,7 +401,7 @@ t.test('rejects weak and malformed keys', async (t) => {
   }
 })
 
-/** Keys of `slow` come when the test says so. */
+/** An engine that holds back keys of the algorithm `slow` until `finish`. */
 function slowEngine(slow: string): JwtEngine & { finish(): void; asked: string[] } {
   const asked: string[] = []
   let finish = (): void => {}
@@ -422,7 +422,7 @@ function slowEngine(slow: string): JwtEngine & { finish(): void; asked: string[]
   }
 }
 
-t.test('two algorithms: delays only the callers that ask for the slow one', async (t) => {
+t.test('two algorithms: delays only callers that wait for a key of the slow algorithm', async (t) => {
   const clock = steppedClock()
   const engine = slowEngine('EdDSA')
   const one = ring(clock, delayed(memoryState().keys), undefined, [], { algs: ['ES256', 'EdDSA'], engine })
@@ -526,7 +526,7 @@ t.test('shares the keys of both algorithms between ten instances', async (t) => 
   for (const alg of ['ES256', 'EdDSA']) t.equal(new Set(rings.map((one) => one.signingKey(alg).kid)).size, 1)
 })
 
-t.test('never replaces a newer key list by an older one that arrives late', async (t) => {
+t.test('keeps a newer key list when an older one arrives late', async (t) => {
   const clock = steppedClock()
   const store = memoryState().keys
   const held: Array<() => void> = []

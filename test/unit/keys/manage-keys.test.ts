@@ -1,4 +1,4 @@
-/** Acts of an operator on managed keys, next to a running ring. */
+/** Key management by an operator while a key ring runs. */
 import t from '../../support/tap.ts'
 import { jwtEngine } from '../../../lib/adapters/jwt/jwt-engine.ts'
 import { memoryState } from '../../../lib/adapters/memory/record-store.ts'
@@ -94,7 +94,7 @@ t.test('announces one key for parallel calls of rotate', async (t) => {
   t.equal((await keys.list()).length, 2)
 })
 
-t.test('replaces a retired signing key by the announced one, which signs at once', async (t) => {
+t.test('replaces a retired signing key by the announced key, which signs before its planned time', async (t) => {
   const { keys, ring, step } = await world(t)
   const { kid } = ring.signingKey()
   const [next] = await keys.rotate()
@@ -155,7 +155,7 @@ t.test('rejects ID token hints of a retired key, even if the instance accepted t
   t.equal(await ring.findForHint(kid), undefined)
 })
 
-t.test('keeps a signing key when a retirement crashes at any step', async (t) => {
+t.test('keeps a signing key when a retirement crashes at the addition or the removal of a key', async (t) => {
   const { keys, ring, store, over } = await world(t)
   const { kid } = ring.signingKey()
   const crash = async (): Promise<never> => {
@@ -170,7 +170,7 @@ t.test('keeps a signing key when a retirement crashes at any step', async (t) =>
   t.equal((await store.list()).length, 1)
 })
 
-t.test('creates no key when it retires one of an unused algorithm', async (t) => {
+t.test('creates no key when a key of an unused algorithm is retired', async (t) => {
   const { keys, store } = await world(t)
   const [stored] = await store.list()
   await store.addIfAbsent({ ...(stored as StoredKey), kid: 'other', alg: 'ES384' })
@@ -182,7 +182,7 @@ t.test('creates no key when it retires one of an unused algorithm', async (t) =>
   t.strictSame(await states(keys), ['signs', 'announced'])
 })
 
-t.test('uses the new key of another instance that was faster', async (t) => {
+t.test('uses the new key of another instance that added its key first', async (t) => {
   const { keys, store, over } = await world(t)
   const [signing] = await store.list()
   let isFirst = true

@@ -5,7 +5,7 @@ import { aesSealer } from '../../../lib/adapters/node/sealer.ts'
 const SECRET = 's'.repeat(32)
 const sealer = aesSealer([SECRET])
 
-t.test('opens a sealed text for its own purpose and user only', async (t) => {
+t.test('opens a sealed text only with the context of its purpose and user', async (t) => {
   const sealed = sealer.seal('plain', 'totp ann')
   t.equal(sealer.open(sealed, 'totp ann'), 'plain')
   for (const context of ['totp bob', 'ticket ann', 'totp ann ', '', undefined])
@@ -17,7 +17,7 @@ t.test('opens a sealed text for its own purpose and user only', async (t) => {
   )
 })
 
-t.test('opens text sealed without a context', async (t) => {
+t.test('opens a text in the stored format v1 that was sealed without a context', async (t) => {
   const key = Buffer.from(hkdfSync('sha256', SECRET, '', 'fastify-authority sealing', 32))
   const nonce = Buffer.alloc(12, 7)
   const cipher = createCipheriv('aes-256-gcm', key, nonce)
@@ -40,7 +40,7 @@ t.test('opens no sealed text that was changed or cut', async (t) => {
   for (let at = 0; at < sealed.length; at++) {
     const other = `${sealed.slice(0, at)}${sealed[at] === 'A' ? 'B' : 'A'}${sealed.slice(at + 1)}`
     const opened = sealer.open(other, 'x')
-    // The last character of base64url may hold bits that stand for nothing.
+    // The last character of base64url may contain unused bits.
     t.ok(
       opened === null ||
         Buffer.from(other.split('.')[3] ?? '', 'base64url').equals(Buffer.from(sealed.split('.')[3] ?? '', 'base64url'))

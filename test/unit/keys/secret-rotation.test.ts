@@ -1,6 +1,5 @@
 /**
- * The steps by which docs/deployment.md replaces the option `secret` while instances run, and the days that it says to
- * wait.
+ * The rotation of the option `secret` in docs/deployment.md while instances run: its steps, and the days to wait.
  */
 import { readFileSync } from 'node:fs'
 import t from '../../support/tap.ts'
@@ -17,7 +16,7 @@ const DAY = 86_400_000
 const OLD = 'o'.repeat(32)
 const NEW = 'n'.repeat(32)
 
-// Made beforehand: what a thread of the pool makes is there some time after a step of the clock.
+// Generate keys in advance, because a thread of the pool finishes a key some time after a step of the clock.
 const made: JsonWebKeyObject[] = await Promise.all(
   Array.from({ length: 40 }, async () => await jwtEngine.generate('ES256'))
 )
@@ -70,7 +69,7 @@ async function pass(days: number, { clock }: Fleet): Promise<void> {
 
 const fleet = (): Fleet => ({ clock: steppedClock(), store: memoryState().keys })
 
-/** An instance that is always second: the keys after the first are made by the others. */
+/** A store that refuses keys after the first, so that only other instances add them. */
 const secondTo = (all: Fleet): Fleet => ({
   ...all,
   store: {
@@ -79,7 +78,7 @@ const secondTo = (all: Fleet): Fleet => ({
   }
 })
 
-/** The complaints of the older instances while the newer ones run next to them for long enough to make keys. */
+/** The errors of an instance with the older and one with the newer secrets that run together for 92 days. */
 async function complaints(older: [string, ...string[]], newer: [string, ...string[]]): Promise<unknown[]> {
   const all = fleet()
   const one = await instance(older, secondTo(all))
@@ -106,7 +105,7 @@ t.test('reports an unreadable key when the secret is rotated in a single step', 
 })
 
 // covers ASVS-13.3.4
-t.test('needs the old secret for the documented number of days, and no longer', async (t) => {
+t.test('opens all keys without the old secret after the documented days, but not five days earlier', async (t) => {
   const [, days = ''] =
     /^3\. after (\d+) days, `secret: \[new\]`/m.exec(
       readFileSync(new URL('../../../docs/deployment.md', import.meta.url), 'utf8')
@@ -114,7 +113,7 @@ t.test('needs the old secret for the documented number of days, and no longer', 
   const complaintsAfter = async (passed: number): Promise<number> => {
     const all = fleet()
     const before = await instance([OLD], all)
-    // The worst day: a key has just been made, and nobody signs with it yet.
+    // The worst case: a key is new, and no instance signs with it yet.
     await pass(90, all)
     before.ring.close()
     const between = await instance([NEW, OLD], all)

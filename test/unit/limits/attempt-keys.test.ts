@@ -12,7 +12,7 @@ import {
 } from '../../../lib/limits/attempt.ts'
 
 // covers RL-8
-t.test('normalizes each spelling of an IP address to one form', async (t) => {
+t.test('normalizes each spelling of an IP address to one form, and rejects other text', async (t) => {
   const cases: Array<[string | undefined, string | null]> = [
     ['192.0.2.1', '192.0.2.1'],
     ['::ffff:192.0.2.1', '192.0.2.1'],
@@ -25,10 +25,10 @@ t.test('normalizes each spelling of an IP address to one form', async (t) => {
     ['fe80::1%eth0', 'fe80:0:0:0:0:0:0:1'],
     ['::', '0:0:0:0:0:0:0:0'],
     ['1::', '1:0:0:0:0:0:0:0'],
-    // Not mapped: an IPv4-compatible and a NAT64 address belong to others than the IPv4 address in them.
+    // Not mapped, because an IPv4-compatible or NAT64 address does not belong to the host of the IPv4 address.
     ['::192.0.2.1', '0:0:0:0:0:0:c000:201'],
     ['64:ff9b::192.0.2.1', '64:ff9b:0:0:0:0:c000:201'],
-    // Nor one with those groups somewhere else, or with others before them.
+    // Not mapped, because the groups of a mapped address are at another place or follow other groups.
     ['2001:db8::ffff:a00:1', '2001:db8:0:0:0:ffff:a00:1'],
     ['1::ffff:a00:1', '1:0:0:0:0:ffff:a00:1'],
     ['::1:ffff:a00:1', '0:0:0:0:1:ffff:a00:1'],
@@ -75,7 +75,7 @@ t.test('returns the /48 network of an IPv6 address, and none for other input', a
 })
 
 // covers RL-13 RL-14
-t.test('derives keys of one length without user bytes, distinct for each subject', async (t) => {
+t.test('derives a hashed key of one length that differs between the kinds of subjects', async (t) => {
   const nasty = ['__proto__', 'constructor', 'x'.repeat(8192), 'a:{slot}:*', '\r\nFLUSHALL', '', '\ud800']
   for (const value of nasty) {
     const keys = [

@@ -8,7 +8,7 @@ const LIMIT: AttemptLimit = { rule: 'login', key: 'k', windowMs: 1000, max: 1 }
 const OTHER: AttemptLimit = { ...LIMIT, rule: 'account' }
 const STANDING = { rule: 'login', key: 'k' } as unknown as AttemptStanding
 
-/** Every call that was made, in order, and whether the store lets an attempt pass. */
+/** Dependencies that record each call. `allowed` is the answer of the store. */
 function recorder(allowed = true): { calls: unknown[]; deps: AttemptDeps } {
   const calls: unknown[] = []
   return {
@@ -97,7 +97,7 @@ t.test('refunds all limits after an outage, and keeps the attempt counted after 
   }
 })
 
-t.test('counts a random secret only after its proof has failed', async (t) => {
+t.test('counts a failure only after the proof was rejected, and rejects a failure over the limit', async (t) => {
   const plan =
     (calls: unknown[], limits: readonly AttemptLimit[] = [LIMIT, OTHER]) =>
     async () => {

@@ -2,7 +2,7 @@ import t from '../../support/tap.ts'
 import { parseBypassList } from '../../../lib/limits/bypass-list.ts'
 
 // covers RL-4 ASVS-1.5.3
-t.test('matches an address in any spelling', async (t) => {
+t.test('matches the addresses of an entry, also an IPv4 address that is mapped to IPv6', async (t) => {
   const cases: Array<[string, string, boolean]> = [
     ['10.0.0.0/8', '10.1.2.3', true],
     ['10.0.0.0/8', '::ffff:10.1.2.3', true],
@@ -32,7 +32,7 @@ t.test('matches an address in any spelling', async (t) => {
 })
 
 // covers RL-3 RL-5
-t.test('rejects an ambiguous entry with the reason', async (t) => {
+t.test('rejects an entry that is malformed or too wide with the reason', async (t) => {
   const cases: Array<[unknown, RegExp]> = [
     ['010.0.0.0/8', /malformed/],
     ['10.0.0.0/08', /malformed/],
@@ -43,7 +43,7 @@ t.test('rejects an ambiguous entry with the reason', async (t) => {
     ['0.0.0.0/0', /every address/],
     ['::/0', /every address/],
     ['::ffff:0:0/96', /every IPv4 address/],
-    // With much of IPv6 around it.
+    // Ranges that contain all mapped IPv4 addresses and other IPv6 addresses.
     ['::/8', /every IPv4 address/],
     ['::/80', /every IPv4 address/],
     ['::fffe:0:0/95', /every IPv4 address/],

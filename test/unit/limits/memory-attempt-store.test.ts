@@ -33,7 +33,7 @@ t.test('keeps a blocked key during a flood of other keys', async (t) => {
 })
 
 // covers RL-20
-t.test('keeps every blocked key and a bounded size during a flood of blocked keys', async (t) => {
+t.test('keeps blocked keys during a flood of blocked keys, and limits further keys together', async (t) => {
   const { clock, attempt, block } = stage(100)
   block('victim')
   for (let i = 0; i < 500; i++) block(`flood-${i}`)
@@ -90,7 +90,7 @@ t.test('checks eight blocked keys per attempt for one that has expired', async (
   const { clock, attempt } = stage(10)
   const long = { max: 1, windowMs: 9 * WINDOW }
   for (let key = 1; key <= 10; key++) attempt(`key-${key}`, key === 7 ? { max: 1 } : long)
-  // It looks at the first eight, which go to the end: the seventh is then the ninth.
+  // The attempt checks the first eight keys and moves them to the end. The seventh is then the ninth.
   t.equal(attempt('new', long), true, 'in a coarse bucket')
   clock.step(WINDOW)
   t.equal(attempt('new', long), false)
@@ -133,7 +133,7 @@ t.test('keeps the limit when the wall clock jumps either way', async (t) => {
   }
 })
 
-t.test('applies a lowered max at once, and reports the correct reset time', async (t) => {
+t.test('applies a lowered max to earlier attempts, and reports the correct reset time', async (t) => {
   const { clock, store, attempt } = stage(10)
   for (let i = 0; i < 3; i++) {
     attempt('a')
@@ -146,7 +146,7 @@ t.test('applies a lowered max at once, and reports the correct reset time', asyn
 })
 
 // covers RL-13
-t.test('counts hostile keys like any other key', async (t) => {
+t.test('counts attempts of keys such as __proto__ or of 8 KiB like those of other keys', async (t) => {
   const { attempt } = stage(10)
   for (const key of ['__proto__', 'constructor', 'x'.repeat(8192)]) {
     t.same([attempt(key), attempt(key), attempt(key), attempt(key)], [true, true, true, false])

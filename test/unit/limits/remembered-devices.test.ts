@@ -9,7 +9,7 @@ const of = (userId: string) => ({ userId, epoch: 1, passwordHash: 'hash' })
 const ANN = of('ann')
 
 // covers TD-04
-t.test('remembers a browser for one unchanged account, under each of the keys', async (t) => {
+t.test('recognizes a browser for its unchanged account within the lifetime, under any of the keys', async (t) => {
   const token = rememberAccount([KEY], undefined, ANN, 1000, DEVICE)
   const counts = (keys: Buffer[], account = ANN, given: string | undefined = token, now = 1000): boolean =>
     isRemembered(keys, given, account, { now, lifetimeMs: DAY_MS })

@@ -34,7 +34,7 @@ function seen(html: string): string {
     .replace(/\s+/g, ' ')
     .trim()
 }
-/** Its advice is its own. */
+/** True for a new link, whose message has advice of its own. */
 const isLinked = (message: Message): boolean => message.kind === 'identity_linked' && !message.tookOver
 const spaced = (text: string): string => text.replace(/\s+/g, ' ')
 
@@ -92,8 +92,7 @@ t.test('contains the same text in the same order in the plain and the HTML form'
         .replace(/[\u2068\u2069]/g, '')
       const content = contentOf(message, { title: '', now: Date.now() })
       const label = content.action?.label ?? ''
-      // The address stands once in the text, after the name of the button; in HTML below how long it is valid, under a
-      // line of its own.
+      // The text has the URL after the label of the button. The HTML has the URL below the validity, after a hint.
       const expected =
         content.action === null
           ? inText
@@ -166,7 +165,7 @@ t.test('names only the affected factor in a message about a factor', async (t) =
       )
     for (const [factor, word] of Object.entries(words)) if (factor !== message.factor) t.notMatch(text, word)
   }
-  // The second step may have been failed with a passkey, and the first passed without a password.
+  // The failed second factor may be a passkey, and the first factor may be something else than a password.
   for (const kind of ['second_factor_failed', 'recovery_code_used'])
     t.notMatch(languageOf('en').mails[kind as 'recovery_code_used'].text, /password|wrong code/)
 })
@@ -184,7 +183,7 @@ t.test('does not attribute actions of the host to the user', async (t) => {
   for (const text of byHost) t.match(text, 'If you didn’t ask us to do that, contact us now.')
 })
 
-t.test('does not ask for a password reset where none is possible', async (t) => {
+t.test('does not advise a password reset if the host offers none', async (t) => {
   for (const locale of LOCALES) {
     const {
       secure,
@@ -254,7 +253,7 @@ t.test('does not ask a user without a password to set a new one', async (t) => {
 const isUndoable = (message: Message): boolean =>
   message.kind === 'email_changed' || (message.kind === 'factor_added' && ['totp', 'passkey'].includes(message.factor))
 
-t.test('adds an undo button to a reversible change in each language', async (t) => {
+t.test('adds an undo button to a mail about a reversible change in each language', async (t) => {
   const seen = new Set<string>()
   for (const locale of LOCALES)
     for (const message of everyMessage(locale).filter(isUndoable)) {
@@ -273,7 +272,7 @@ const CHROME = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like 
 const FACTS = { at: new Date(Date.UTC(2026, 0, 1, 12)), ip: '203.0.113.7', userAgent: CHROME, accountUrl: ACCOUNT_URL }
 const ASKED_FOR = ['password_reset', 'verify_email', 'already_registered', 'email_change', 'invitation', 'sign_in_code']
 
-t.test('states time, IP address and device in every warning, and links to the account', async (t) => {
+t.test('states time, IP address and device in every warning, and links to an account that still exists', async (t) => {
   for (const locale of LOCALES)
     await holdsInTable(t, locale, ({ row }) => {
       for (const message of everyMessage(locale)) {
@@ -303,7 +302,7 @@ t.test('states time, IP address and device in every warning, and links to the ac
   )
 })
 
-t.test('starts every mail with a hidden line that says more than its subject', async (t) => {
+t.test('starts every mail with a hidden preview line that differs from its heading', async (t) => {
   for (const locale of LOCALES)
     await holdsInTable(t, locale, ({ row }) => {
       for (const message of everyMessage(locale)) {
@@ -333,7 +332,7 @@ t.test('says once how long a code and its link work, and that the button works i
   }
 })
 
-t.test('shows the code of a confirmation next to its button, each with its time', async (t) => {
+t.test('shows the code of a confirmation next to its button, each with its validity', async (t) => {
   for (const kind of ['verify_email', 'email_change'] as const)
     for (const locale of LOCALES) {
       const at = new Date(Date.UTC(2026, 0, 1))
@@ -362,7 +361,7 @@ t.test('renders no button in a notice, even if the message contains a URL', asyn
   }
 })
 
-t.test('rejects a notice that does not name its actor or factor', async (t) => {
+t.test('rejects a notice without a known actor or factor', async (t) => {
   for (const fields of [
     { kind: 'account_removed' },
     { kind: 'account_removed', by: 'nobody' },
@@ -661,7 +660,7 @@ t.test('shows the logo for the color scheme, with the given height and alt text'
   t.end()
 })
 
-t.test('names the account in every mail, except a misleading name in a mail to an unconfirmed address', async (t) => {
+t.test('names the account in a mail, except a misleading name in a mail to an unconfirmed address', async (t) => {
   const shown = (message: Message): string | undefined => /Account: (.*)/.exec(renderMessage(message).text)?.[1]
   const kinds: MessageKind[] = ['password_reset', 'already_registered', 'password_changed', 'new_sign_in']
   for (const kind of kinds) t.equal(shown({ ...named('ann'), kind } as Message), 'ann', kind)
@@ -694,7 +693,7 @@ t.test('names the account in every mail, except a misleading name in a mail to a
   t.equal(shown(named('ann_b-c', { emailVerified: false })), 'ann_b-c')
 })
 
-t.test('renders HTML that mail programs support', async (t) => {
+t.test('renders HTML without the elements and styles that mail programs reject', async (t) => {
   const { html } = renderMessage(named('ann'), {
     title: 'Shop',
     logo: { url: 'https://shop.example/logo.png?a=1&b=2' },

@@ -69,7 +69,7 @@ t.test('distinguishes a refresh token from an access token, and does not use it 
   t.strictSame(await one.state.tokens.findFamily(sid, one.clock.now()), before)
 })
 
-t.test('describes the access token of a client itself', async (t) => {
+t.test('describes an access token that a client got for itself', async (t) => {
   const one = await world()
   const token = one.accessTokens.mint({ sub: 'own', client_id: 'own', scopes: admittedFor('read') })
   t.match(await ask(one, 'own', token), { active: true, sub: 'own', client_id: 'own', scope: 'read' })
@@ -109,7 +109,7 @@ t.test('shows an access token only to its client and audience, and a refresh tok
 })
 
 // covers R7662-2.2
-t.test('returns the same inactive answer for every invalid token', async (t) => {
+t.test('returns the same inactive answer for each kind of invalid token', async (t) => {
   const one = await world()
   const good = await one.signIn({ clientId: 'own' })
   const revoked = await one.signIn({ clientId: 'own' })

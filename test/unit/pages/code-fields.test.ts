@@ -1,4 +1,4 @@
-/** Codes of an app, of a list or of a message: each is typed in a form that asks for nothing else. */
+/** The form fields for codes of an app, of a list of recovery codes, and of an email. */
 import t from '../../support/tap.ts'
 import type { PageModels, PageName } from '../../../lib/pages/model.ts'
 import { renderPage } from '../../support/render-page.ts'
@@ -17,13 +17,13 @@ const typed = (root: Element): string[][] =>
     .filter((names) => names.length > 0)
 const field = (root: Element, name: string): Record<string, string | undefined> =>
   all(root, 'input').find(({ attributes }) => attributes.name === name)?.attributes ?? {}
-/** The text that is read out with the field. */
+/** The descriptions that a screen reader reads with the field. */
 const described = (root: Element, name: string): string[] =>
   (field(root, name)['aria-describedby'] ?? '')
     .split(' ')
     .map((id) => textOf(all(root, 'p').find(({ attributes }) => attributes.id === id) ?? root).trim())
 
-t.test('asks for one code per page', async (t) => {
+t.test('asks for one code and for no other required value on each page', async (t) => {
   t.same(typed(page('second_factor')), [['code required', 'remember']])
   t.same(typed(page('second_factor', { way: 'recovery_code' })), [['recovery_code required', 'remember']])
   t.same(typed(page('set_up_second_factor', { passkey: null })), [['code required']])

@@ -113,7 +113,7 @@ t.test('applies the status, the referrer policy, the languages and the client na
   t.match((await appOf(t, { title: 'Example' }).app.inject('/login')).body, '<title>Sign in to Example</title>')
 })
 
-t.test('picks the language of error texts as the page does', async (t) => {
+t.test('picks the language of error texts by ui_locales, then by Accept-Language', async (t) => {
   const { replies } = appOf(t)
   const request = { headers: { 'accept-language': 'es' } } as Parameters<typeof replies.messagesFor>[0]
   t.equal(replies.messagesFor(request).lang, 'es')
@@ -122,7 +122,7 @@ t.test('picks the language of error texts as the page does', async (t) => {
 })
 
 t.test(
-  'allows forms to lead to origins and app schemes only, and refuses values that would widen the policy',
+  'allows forms to lead only to origins and app schemes, and leaves out values that would widen the policy',
   async (t) => {
     const table: Array<[string, string]> = [
       ['https://app.example/cb?x=1#y', 'https://app.example'],
@@ -215,7 +215,7 @@ t.test('uses texts of the host only in their language, also in errors', async (t
   t.equal(replies.messagesFor({ headers: {} } as Parameters<typeof replies.messagesFor>[0]).errorInvalidGrant, 'No.')
 })
 
-t.test('keeps the address in the language links, and hides them on a completed form', async (t) => {
+t.test('keeps the query in the language links, and hides the links on a completed form', async (t) => {
   const { app } = appOf(t)
   app.post(
     '/done',
@@ -234,7 +234,7 @@ t.test('keeps the address in the language links, and hides them on a completed f
   t.match((await app.inject({ method: 'POST', url: '/refused?x=1' })).body, 'formaction="?x=1&amp;ui_locales=en"')
 })
 
-t.test('sends the HTML of the host with a policy that fits it', async (t) => {
+t.test('sends the HTML of the render option with a policy for scripts and styles of the same origin', async (t) => {
   const seen: Array<[PageName, PageModels[PageName]]> = []
   const { app } = appOf(t, {
     logo: { url: 'https://cdn.example/l.png' },

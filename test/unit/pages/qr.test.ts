@@ -2,7 +2,7 @@ import t from '../../support/tap.ts'
 import jsqr from 'jsqr'
 import { qrPath, qrSvg } from '../../../lib/pages/qr.ts'
 
-// The module is its own default, which its types don't say.
+// At run time the default import is the function itself, unlike in the types of the module.
 const decode = jsqr as unknown as typeof jsqr.default
 const SCALE = 4
 

@@ -18,7 +18,7 @@ t.test('says that a passkey is needed only if the page has no other proof', asyn
         }
 })
 
-t.test('shows the emailed code as a plain button unless a passkey comes first', async (t) => {
+t.test('shows the button for an emailed code as the main button unless the page has a passkey', async (t) => {
   for (const passkey of [model.passkey, null]) {
     const root = parse(renderPage('reauthenticate', { ...model, asksPassword: false, sendsCode: true, passkey }))
     const [button] = all(root, 'button').filter(({ attributes }) => attributes['value'] === 'email')

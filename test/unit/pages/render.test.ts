@@ -18,7 +18,7 @@ const input = (root: Element, name: string): Record<string, string> =>
 const byId = (root: Element, id: string): Element | undefined =>
   all(root).find(({ attributes }) => attributes.id === id)
 
-/** In text, in quoted attributes, in URLs, across two fields, and in the eyes of a lenient parser. */
+/** Attacks on text, quoted attributes, URLs, neighbouring fields, and lenient parsers. */
 const CORPUS = [
   '<script>alert(1)</script>',
   '"><img src=x onerror=alert(1)>',
@@ -63,7 +63,7 @@ const URLS = [
   'http://['
 ]
 
-/** Each text of the model replaced, at any depth. */
+/** Replaces the texts of a model at any depth, except types, descriptions and languages. */
 function poisoned(value: unknown, evil: string, key = ''): unknown {
   if (typeof value === 'string') return ['type', 'description', 'lang', 'dir'].includes(key) ? value : evil
   if (Array.isArray(value)) return value.map((item) => poisoned(item, evil))
@@ -71,7 +71,7 @@ function poisoned(value: unknown, evil: string, key = ''): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, poisoned(item, evil, name)]))
 }
 
-/** Whose models here have to do with passkeys. */
+/** Pages that load the passkey script with the models of these tests. */
 const ASKING: PageName[] = [
   'reauthenticate',
   'passkey_prompt',
@@ -83,7 +83,7 @@ const ASKING: PageName[] = [
 const WRONG: PageError = { error: 'invalid_request', text: 'Wrong.', field: null }
 
 // covers ASVS-1.2.1 R6749-10.14
-t.test('keeps every text of every field of every page inside its element', async (t) => {
+t.test('keeps hostile texts of the model inside their elements on every page', async (t) => {
   for (const name of PAGES) {
     const structure = (model: object): string[] =>
       all(parse(renderPage(name, model as PageModels[typeof name]))).map(
@@ -209,7 +209,7 @@ t.test('shows the logo instead of the title', async (t) => {
   t.equal(one(page('login', { ...dark, colorScheme: 'light' }), 'img').attributes.src, '/logo.svg')
 })
 
-t.test('lists the account pages that there are, and marks the one that is open', async (t) => {
+t.test('links the account pages that are available, and marks the open page', async (t) => {
   const waysOf = (name: PageName, given: object = {}): Array<[string, string | null | undefined]> =>
     all(one(page(name, given), 'nav'), 'a').map(({ attributes: { href = '', 'aria-current': current } }) => [
       href,
@@ -232,7 +232,7 @@ t.test('lists the account pages that there are, and marks the one that is open',
   }
 })
 
-t.test('puts the providers above the form only if the host wants them first', async (t) => {
+t.test('puts the providers above the form only with the order providers-first', async (t) => {
   const [connection] = MODELS.login.connections
   const connections = connection === undefined ? [] : [connection]
   for (const name of ['login', 'signup'] as const) {
@@ -332,12 +332,12 @@ t.test('offers a new link on the error page of an expired link', async (t) => {
   )
 })
 
-t.test('shows an error code only for errors that support has to investigate', async (t) => {
+t.test('shows an error code and the request id for a server error, but not for invalid_grant', async (t) => {
   const codes = (error: string) => all(page('login', { error: { error, text: 'x', field: null } }), 'code').map(textOf)
   t.same(codes('server_error'), ['server_error · req-1'])
   t.same(codes('temporarily_unavailable'), ['temporarily_unavailable · req-1'])
   t.same(codes('invalid_grant'), [])
-  // Whatever is sent by a form may meet a store that is down.
+  // Each form can fail because a store is down.
   const fault: PageError = { error: 'temporarily_unavailable', text: 'x', field: null }
   for (const name of PAGES.filter((name) => all(one(page(name), 'main'), 'form').length > 0 && name !== 'form_post'))
     t.same(
@@ -373,7 +373,7 @@ t.test('names fields so that browsers and password managers fill them, with one 
   ]
   for (const [name, fields] of table) {
     const root = page(name)
-    // The button that ends an account's password is the second one, and never the one that Enter presses.
+    // The button that disowns the account comes second, because Enter presses the first button.
     t.same(
       all(one(root, 'form'), 'button').map(({ attributes }) => attributes),
       [

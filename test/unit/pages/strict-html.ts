@@ -1,7 +1,7 @@
 /**
- * Reads the HTML that our pages are written in, and nothing more: each tag lower case, each attribute (those of SVG in
- * their own case) quoted or empty, no bare `<` or `&`, everything closed. Whatever breaks out of its place makes it
- * throw.
+ * Parses the HTML subset that the pages use: each tag in lower case, each attribute (those of SVG in
+ * their own case) quoted or empty, no bare `<` or `&`, each element closed. Throws at other input, so that
+ * text that breaks out of its place fails the test.
  */
 export interface Element {
   tag: string

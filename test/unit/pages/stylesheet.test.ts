@@ -60,7 +60,7 @@ t.test('keeps the contrast of both themes at WCAG AA', async (t) => {
   }
 })
 
-t.test('keeps every accent color readable in the light and the dark theme', async (t) => {
+t.test('keeps 18 accent colors readable in the light and the dark theme', async (t) => {
   for (const accent of ACCENTS) {
     t.ok(contrast(textOn(accent), accent) >= 4.5, `text on ${accent}`)
     for (const [name, theme, end] of THEMES) {
@@ -78,7 +78,7 @@ t.test('keeps every accent color readable in the light and the dark theme', asyn
   t.not(accentsOf('#101828', DARK, '#ffffff').button, '#101828', 'a black button on black')
 })
 
-t.test('makes a small stylesheet with the accent color and without external addresses', async (t) => {
+t.test('makes a stylesheet of at most 6 KiB compressed with the accent color and no external address', async (t) => {
   for (const accent of ACCENTS) {
     const css = stylesheet({ ...PLAIN, accentColor: accent })
     t.ok(gzipSync(css).length <= 6144, `${gzipSync(css).length} bytes, compressed`)
@@ -103,7 +103,7 @@ interface FakeButton {
   clicks: Array<() => void>
 }
 
-/** As much of a document as the script needs. */
+/** The part of a document that the script of the pages uses. */
 function fakeDocument({ form = false }: { form?: boolean } = {}) {
   const listeners: Record<string, Array<() => void>> = {}
   const made: FakeButton[] = []
@@ -187,7 +187,7 @@ t.test('submits the form_post answer once by script', async (t) => {
   t.equal(submit.disabled, true)
 })
 
-t.test('differs between the card and the plain layout only in the rules of the card', async (t) => {
+t.test('leaves only the rules of the card out of the stylesheet of the plain layout', async (t) => {
   const card = stylesheet(PLAIN)
   const plain = stylesheet({ ...PLAIN, layout: 'plain' })
   t.match(card, 'body{background:var(--ground)}.card{padding:2rem')

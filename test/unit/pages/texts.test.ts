@@ -34,7 +34,7 @@ const LETTERS: Readonly<Record<string, RegExp>> = {
   Kore: /\p{Script=Hangul}/u,
   Arab: /\p{Script=Arabic}/u
 }
-/** Names, ranges and the names API and QR apart, no word of the Latin alphabet is left in those. */
+/** Removes placeholders, the range a–z and the names API and QR, which each script writes in Latin letters. */
 const withoutNames = (text: string): string =>
   text.replace(/\{\w+\}|\{\w+, plural,(?: \w+ \{[^{}]*\})+\}|a–z|API|QR/g, '')
 const placeholders = (text: string): string[] =>
@@ -109,11 +109,11 @@ t.test('uses other texts in every language when every username is an email addre
   }
 })
 
-t.test('uses one word for signing in in Japanese, and addresses all genders in Arabic', async (t) => {
+t.test('uses no second word for signing in in Japanese, and no masculine verb forms in Arabic', async (t) => {
   const ja = Object.values({ ...messagesOf('ja'), ...messagesOf('ja', 'email') }).join('\n')
   t.notMatch(ja, /サインイン|サインアウト/)
   const ar = [...Object.values(messagesOf('ar')), JSON.stringify(languageOf('ar').mails)].join('\n')
-  // You want, you open, choose, you will use, ask, wait, continue, connect, you know, you did: of a man.
+  // Masculine forms: you want, you open, choose, you will use, ask, wait, continue, connect, you know, you did.
   t.notMatch(ar, /تريد|تفتح|اختر[ «]|ستستخدم|اطلب |انتظر |تابع |اربط |لا تعرف|كنت تفعل/)
   t.match('هل تريد المتابعة؟', /تريد/)
 })
@@ -125,7 +125,7 @@ t.test('replaces every known placeholder, and none in the inserted values', asyn
 
 t.test('uses the plural form that the language requires for a number', async (t) => {
   const hint = (locale: Locale, minLength: number): string =>
-    // Its first sentence.
+    // Keep the first sentence only.
     formatNumbers(messagesOf(locale).passwordHint, { minLength }, messagesOf(locale)).replace(/(?<=\.) .*/, '')
   const table: Array<[Locale, Record<number, string>]> = [
     ['en', { 8: 'At least 8 characters.', 21: 'At least 21 characters.' }],
@@ -198,7 +198,7 @@ t.test('uses the plural form that the language requires for a number', async (t)
   )
 })
 
-/** Node.js knows the direction of a language, and the types of TypeScript do not. */
+/** The text direction of a locale in Node.js, which the types of TypeScript lack. */
 interface Direction {
   textInfo?: { direction: string }
   getTextInfo?(): { direction: string }

@@ -10,12 +10,12 @@ const source = (file: string, adapter = 'argon2') => join(import.meta.dirname, '
 const LOWEST = process.platform === 'linux' ? 'lowest' : 'own'
 
 /**
- * Ends a process with an error that lives on after its output. The timer keeps no process alive. It starts after the
- * work, because a thread of the lowest priority takes any time on a busy machine.
+ * Ends a process with an error if it does not end by itself. The timer does not keep the process alive. It starts after
+ * the work, because a thread of the lowest priority takes any time on a busy machine.
  */
 const MUST_END = 'setTimeout(() => process.exit(7), 20_000).unref()'
 
-/** A host's program: one hash, one verification, and the thread that did them. Nothing else in it ends the process. */
+/** A program that hashes, verifies, and prints the priority of its threads. It must end by itself. */
 const HOST = `
   const hasher = nodeRsHasher()
   const encoded = await hasher.hash('correct horse', { memoryCost: 64, timeCost: 1, parallelism: 1 }, Buffer.alloc(32, 7))
@@ -27,8 +27,8 @@ const HOST = `
 `
 
 /**
- * The hasher as plain JavaScript: as the package has it, with the file of the thread next to it, or as a bundler leaves
- * it, without.
+ * Builds the hasher as JavaScript. With the file of the thread next to it, as in the package, or without, as in a
+ * bundle.
  */
 async function built(outdir: string, entries: string[], format: 'esm' | 'cjs'): Promise<void> {
   await build({
@@ -99,7 +99,7 @@ t.test('runs phpass with and without the file of its thread, and lets the proces
     console.log(Buffer.from(key).toString('hex'))
     ${MUST_END}
   `
-  // By CPython's hashlib.
+  // Computed with hashlib of CPython.
   const key = '6a47277aba44ad01115b4a095e710397'
   for (const entries of [['phpass.ts', 'phpass-thread.ts'], ['phpass.ts']]) {
     const directory = t.testdir({ 'package.json': '{"type":"module"}', 'host.js': host })

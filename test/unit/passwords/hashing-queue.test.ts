@@ -41,7 +41,7 @@ function queue(concurrency: number, maxQueue: number) {
   return { queue: made, clock, events, scheduled }
 }
 
-/** Works that end when the test says so, with what became of each call. */
+/** Runs works that end when the test calls `end`, and records the outcome of each call. */
 function works(queue: HashingQueue) {
   const begun: number[] = []
   const ends: Array<() => void> = []
@@ -202,7 +202,7 @@ t.test('DOS-argon2-memory serves callers in order, also one that comes while a p
   call(6)
   await turn()
   end(0)
-  // Synchronously after the end: the permit must be the third's already.
+  // Call synchronously after the end, when the permit already belongs to the third caller.
   call(1)
   await turn()
   for (let id = 1; id < 7; id++) {

@@ -5,7 +5,7 @@ import t from '../../support/tap.ts'
 import { hashingThreads, HashingThreadError } from '../../../lib/adapters/threads/hashing-threads.ts'
 import { nodeRsHasher } from '../../../lib/adapters/argon2/node-rs-hasher.ts'
 
-// Without the test runner's own loaders, which take a second in each thread.
+// Start without the loaders of the test runner, which take a second in each thread.
 const begin = (file: string) => new Worker(new URL(file, import.meta.url), { execArgv: [], env: {} })
 const start = () => begin('support/fragile-thread.mjs')
 const REST_MS = 60_000
@@ -53,7 +53,7 @@ t.test('fails the call when the thread cannot start', async (t) => {
   await t.rejects(forbidden.run(call('a')), { message: 'not allowed' }, 'and holds no place')
 })
 
-t.test('returns each answer to its own caller, in any number and order', async (t) => {
+t.test('returns each of 200 parallel answers to its own caller', async (t) => {
   const threads = hashingThreads({ start, size: 3, restMs: REST_MS })
   const passwords = Array.from({ length: 200 }, (_none, index) => `p${index}`)
   t.same(await Promise.all(passwords.map(async (password) => await threads.run(call(password)))), passwords)
@@ -63,7 +63,7 @@ t.test('ends an idle thread, and starts another for a call that comes meanwhile'
   const threads = hashingThreads({ start, size: 1, restMs: 1 })
   for (let round = 0; round < 12; round++) {
     t.equal(await threads.run(call(`round ${round}`)), `round ${round}`)
-    // Now before its end, now in the midst of it, now after it.
+    // Wait 0 to 3 timers, so that calls come before, during and after the end of the thread.
     for (let turn = 0; turn < round % 4; turn++)
       await new Promise((resolve) => {
         setTimeout(resolve, 1)
@@ -78,7 +78,7 @@ t.test(
     const parameters = { memoryCost: 64, timeCost: 1, parallelism: 1 }
     const before = priorities()
     const hashers = [nodeRsHasher(), nodeRsHasher()]
-    // Noted at each answer: a thread may rest for so long that it has ended before another one has answered.
+    // Check after each answer, because an idle thread may end before another thread answers.
     const lowest = new Set<number>()
     await Promise.all(
       Array.from({ length: 8 * availableParallelism() }, async (_none, index) => {

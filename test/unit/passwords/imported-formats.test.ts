@@ -1,7 +1,6 @@
 /**
- * Hashes that other systems made, or that their own test suites and documentation print: the passwords that sign in
- * with each, and those that do not. "Made with" in a line means that the hash came out of that program's own function,
- * once, by hand.
+ * Hashes that other systems made, or that their tests and documentation print, with a password that matches each.
+ * "Made with" means that the function of that program made the hash once, by hand.
  */
 import t from '../../support/tap.ts'
 import { parseStoredHash } from '../../../lib/accounts/stored-hash.ts'
@@ -171,7 +170,7 @@ t.test('trims white space around a password for WordPress hashes only', async (t
   t.equal(await verify(phpass, 'padded'), false)
 })
 
-t.test('takes the Firebase project key from the hash or the options, in any base64 form', async (t) => {
+t.test('reads the Firebase project key from the hash or the options, and accepts base64url', async (t) => {
   const bare = `$fbscrypt$v=1,n=14,r=8,p=1$${FIREBASE_SALT_AND_HASH}`
   t.match(parseStoredHash(bare), { kind: 'unusable', reason: 'Firebase hash without a signer key' })
   t.equal(await verify(bare, 'user1password', { project: PROJECT }), true)
@@ -199,7 +198,7 @@ t.test('takes the Firebase project key from the hash or the options, in any base
   )
 })
 
-t.test("appends the old system's pepper for bcrypt only", async (t) => {
+t.test('appends the pepper of the former system for bcrypt only', async (t) => {
   // `PASSWORD` is a password `correct` and a pepper ` horse \u2713`.
   const by = importedHashVerifier({ bcryptPepper: ' horse \u2713' })
   const of = (text: string): string => HASHES.find(([what]) => what.startsWith(text))?.[2] ?? ''

@@ -29,7 +29,7 @@ interface Call {
   end(error?: Error): void
 }
 
-/** Engines that record every call and end when the test says so, or at once. */
+/** Engines that record each call, and end when the test calls `end` or, with `atOnce`, in the next turn. */
 function spied(options: Partial<PasswordHashingOptions> = {}, { atOnce = false } = {}) {
   const calls: Call[] = []
   const events: Array<[string, unknown]> = []
@@ -205,7 +205,7 @@ t.test('DOS-argon2-memory releases the permit after an engine rejects or throws'
 })
 
 t.test(
-  'DOS-stored-hash-bomb ENUM-login verifies the decoy instead of a hash that is too costly or malformed',
+  'DOS-stored-hash-bomb ENUM-login verifies a decoy instead of a hash that is too costly or malformed',
   async (t) => {
     const { hashing, calls, unusable } = spied({}, { atOnce: true })
     const bombs = [
@@ -230,7 +230,7 @@ t.test(
 )
 
 // covers ENUM-login
-t.test('verifies the decoy once for an unknown user, and never reports a match', async (t) => {
+t.test('verifies a decoy hash once for an unknown user, and reports no match', async (t) => {
   const { hashing, calls, unusable } = spied({}, { atOnce: true })
   t.equal(await hashing.verify(null, 'right'), 'no_match')
   t.equal(await hashing.verify(null, 'decoy'), 'no_match')
@@ -245,7 +245,7 @@ t.test('verifies the decoy once for an unknown user, and never reports a match',
 })
 
 // covers ENUM-login
-t.test('verifies the decoy with the pepper of new hashes', async (t) => {
+t.test('verifies a decoy hash with the pepper of new hashes for an unknown user', async (t) => {
   const secret = Buffer.alloc(32, 'new pepper')
   const { hashing, calls } = spied({ peppers: [secret, Buffer.alloc(32, 'old pepper')] }, { atOnce: true })
   await hashing.verify(null, 'right')
@@ -303,7 +303,7 @@ t.test('verifies a decoy with the current parameters, also after the check of th
 })
 
 // covers POL-argon2id
-t.test('names the pepper in the stored string, and rotates peppers with one run per sign-in', async (t) => {
+t.test('names the pepper in the stored string, and rotates peppers with one verification per sign-in', async (t) => {
   const engine = argon2Hasher()
   const seen: string[] = []
   const make = (...peppers: Uint8Array[]) =>
@@ -352,7 +352,7 @@ t.test('names the pepper in the stored string, and rotates peppers with one run 
     t.equal(hashing.needsRehash(stored), rehash, `${what}: rehash`)
     t.not(await hashing.verify(stored, 'wrong'), 'match', what)
   }
-  // The name alone opens nothing: who swaps it for that of another pepper gets no match.
+  // A swapped `keyid` gives no match, because the hash needs the pepper with which it was made.
   t.equal(
     await rotated.verify(peppered.replace(/keyid=[^$]+/, /keyid=[^$]+/.exec(renewed)?.[0] ?? ''), 'right'),
     'no_match'

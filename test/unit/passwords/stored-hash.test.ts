@@ -12,8 +12,8 @@ const firebase = (parameters: string, { version = 'v=1', key = TAG, salt = SALT,
   `$fbscrypt$${version},${parameters},ss=Bw==,sk=${key}$${salt}$${tag}`
 const phpass = (exponent: string) => `$P$${exponent}iH/SmNO8YbcwyQ9MAl53JX8oA3qXo1`
 /**
- * Version 3 of ASP.NET Core Identity: digest, iterations and length of the salt as it says them, then salt and tag as
- * they are.
+ * A hash of version 3 of ASP.NET Core Identity: a header with digest, iterations and length of the salt, then `salt`
+ * and `tag` bytes.
  */
 function aspNet(
   digest: number,
@@ -27,7 +27,7 @@ function aspNet(
 }
 const ofBytes = (length: number) => Buffer.alloc(length, 1).toString('base64').replace(/=+$/, '')
 
-t.test('parses an argon2 string in all its forms', async (t) => {
+t.test('parses an argon2 string with each order, version, variant and optional parameter', async (t) => {
   t.same(parseStoredHash(argon2('m=19456,t=2,p=1')), {
     kind: 'argon2',
     variant: 'argon2id',
@@ -153,7 +153,7 @@ t.test('DOS-stored-hash-bomb accepts parameters at the limit, and refuses the ne
     [firebase('n=14,r=17,p=1'), /above/],
     [firebase('n=16,r=16,p=3'), /above/],
     [firebase('n=14,r=8,p=17'), /above/],
-    // The rows of Supabase Auth's own test.
+    // The rows of a test of Supabase Auth.
     [firebase('n=14,r=8,p=1', { version: 'v=2' }), /malformed/],
     [firebase('n=4294967297,r=8,p=1'), /above/],
     [firebase('n=0,r=8,p=1'), /below/],
@@ -208,7 +208,7 @@ t.test('DOS-stored-hash-bomb limits the length of the salt, the tag and the whol
     )
   for (const bytes of [12, 64])
     t.equal(parseStoredHash(`$scrypt$ln=4,r=8,p=1$${SALT}$${ofBytes(bytes)}`).kind, 'scrypt', `tag of ${bytes}`)
-  // Forms whose salt has no bound of its own: good hashes but for their length.
+  // The salt of these formats has no limit of its own, so only the length of the whole hash is wrong.
   const scryptOf = (bytes: number): string => `$scrypt$ln=4,r=8,p=1$${ofBytes(bytes)}$${TAG}`
   t.equal(parseStoredHash(scryptOf(700)).kind, 'scrypt')
   t.match(parseStoredHash(scryptOf(800)), { kind: 'unusable', reason: 'hash too long' })

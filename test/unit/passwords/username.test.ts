@@ -6,7 +6,7 @@ const composed = 'jos\u00e9@example.com'
 const at254 = `${'a'.repeat(64)}@${`${'b'.repeat(59)}.`.repeat(3)}${'c'.repeat(6)}.de`
 
 // covers POL-email-identifier
-t.test('normalizes a name to one form, or rejects it', async (t) => {
+t.test('normalizes a username to one form, and rejects forbidden characters and lengths', async (t) => {
   const table: Array<[what: string, input: string, expected: string | null]> = [
     ['plain', 'ada@example.com', 'ada@example.com'],
     ['upper case', 'ADA@EXAMPLE.COM', 'ada@example.com'],
@@ -53,7 +53,7 @@ t.test('normalizes a name to one form, or rejects it', async (t) => {
 })
 
 // covers POL-email-identifier POL-username
-t.test('limits the names of new accounts', async (t) => {
+t.test('accepts a new username only as an email address or a plain name of 3 to 64 characters', async (t) => {
   const allowed = [
     'ada@example.com',
     'a.d.a+tag@sub.example.co',
@@ -134,7 +134,7 @@ t.test('checks the worst names and a name of five megabytes within two seconds',
 })
 
 // covers POL-email-identifier
-t.test('limits the domains of new accounts', async (t) => {
+t.test('rejects a new email address whose domain is not a host name with a top-level domain', async (t) => {
   for (const domain of ['123.example', 'example.1a', 'example.a1', 'a.12b', 'xn--bcher-kva.example'])
     t.equal(checkNewUsername(`ada@${domain}`), null, domain)
   for (const domain of [

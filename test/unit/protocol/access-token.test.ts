@@ -207,7 +207,7 @@ t.test('refuses invalid claims', async (t) => {
     t.throws(() => checkAccessTokenClaims(payload, policy, NOW * 1000), refused, JSON.stringify(payload))
 })
 
-t.test('refuses an expired token from the exact millisecond on', async (t) => {
+t.test('refuses a token from the exact millisecond of its expiry on', async (t) => {
   const claims = { ...good, exp: NOW + 10 }
   t.ok(checkAccessTokenClaims(claims, policy, (NOW + 10) * 1000 - 1))
   t.throws(() => checkAccessTokenClaims({ ...good, exp: NOW + 10 }, policy, (NOW + 10) * 1000), {

@@ -20,7 +20,7 @@ function refused(claims: Record<string, unknown>, rules: Partial<AppTokenRules> 
   }
 }
 
-t.test('requires the audience to be one of the registered apps only', async (t) => {
+t.test('requires each audience of the token to be a registered app', async (t) => {
   for (const aud of ['ios', 'android', ['ios'], ['android']]) t.equal(refused({ aud }), null, JSON.stringify(aud))
   for (const aud of ['web', '', undefined, null, 7, {}, [], ['web'], ['ios', 'web'], [['ios']]])
     t.equal(refused({ aud }), 'aud', JSON.stringify(aud))

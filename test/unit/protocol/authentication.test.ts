@@ -146,7 +146,7 @@ t.test('reads back the proofs of a ticket, and drops malformed ones', async (t) 
   t.strictSame(readProofs([{ method: 'retina', at: 1 }, otp]), [otp], 'a method of a newer release')
 })
 
-t.test('reports at least mfa for a connection sign-in with a second factor here', async (t) => {
+t.test('reports at least mfa for a sign-in by a connection and a second factor of this server', async (t) => {
   const by = (acr: string): AuthenticationProof[] => [{ method: 'connection', at: NOW, acr }, ...proofs(['otp'])]
   for (const [acr, worth] of [
     ['password', 'mfa'],
@@ -187,7 +187,7 @@ t.test('counts a proof as recent for a minute', async (t) => {
     )
 })
 
-t.test('lists the proofs that each acr value requires', async (t) => {
+t.test('lists proofs that satisfy each acr value, and rejects an unknown value', async (t) => {
   t.strictSame(proofsFor('mfa', NOW), proofs(['password', 'otp']))
   t.strictSame(proofsFor('phr', NOW), proofs(['passkey']))
   t.strictSame(proofsFor('email', NOW), proofs(['email', 'otp']))
@@ -199,7 +199,7 @@ t.test('lists the proofs that each acr value requires', async (t) => {
   t.throws(() => proofsFor('unknown', NOW), { name: 'RangeError', message: /phr, mfa/ })
 })
 
-t.test('drops a stored proof that no release has written', async (t) => {
+t.test('drops a stored proof with an acr unless the acr is text and the method is connection', async (t) => {
   const kept = (proof: object): boolean => readProofs([proof]).length === 1
   for (const acr of ['mfa', 'connection', 'own']) t.ok(kept({ method: 'connection', at: NOW, acr }), acr)
   for (const acr of [7, null, ['mfa'], {}]) t.notOk(kept({ method: 'connection', at: NOW, acr }), JSON.stringify(acr))

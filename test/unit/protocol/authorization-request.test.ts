@@ -44,7 +44,7 @@ const query = (entries: Record<string, unknown>): unknown => Object.assign(Objec
 const BASE: AuthorizationParams = { client_id: 'app', redirect_uri: 'https://app.example/cb', response_type: 'code' }
 
 // covers R6749-3.1
-t.test('keeps the sent parameters', async (t) => {
+t.test('keeps known parameters as sent, and ignores empty and unknown ones', async (t) => {
   t.same(
     readAuthorizationParams(query({ ...BASE, scope: 'openid', state: ' a+b%20 ' })),
     { ...BASE, scope: 'openid', state: ' a+b%20 ' },
@@ -87,7 +87,7 @@ t.test('requires each parameter to be a string sent once', async (t) => {
   }
 })
 
-/** As they are after a way through addresses, as between our pages. */
+/** The parameters after a round trip through a URL, as between the pages. */
 const carriedOn = (params: AuthorizationParams): AuthorizationParams =>
   readAuthorizationParams(Object.fromEntries(new URLSearchParams(inAddress(params))))
 
@@ -394,7 +394,7 @@ t.test('answers each invalid parameter with its error code', async (t) => {
   }
 })
 
-t.test('accepts values at the limits of their ranges', async (t) => {
+t.test('accepts the limits of max_age, repeated prompts, and unknown display and language values', async (t) => {
   for (const [given, maxAge] of [
     ['0', 0],
     ['1', 1],

@@ -100,7 +100,7 @@ t.test('returns the parameters as a form for form_post', async (t) => {
 })
 
 // covers ASVS-1.2.2
-t.test('does not answer at a URI that cannot be registered', async (t) => {
+t.test('throws server_error for a response to a redirect URI that cannot be registered', async (t) => {
   for (const uri of [
     'javascript:alert(1)',
     'data:text/html,x',

@@ -38,7 +38,7 @@ t.test('reads the token from the Authorization header', async (t) => {
 })
 
 // covers R6750-2.1
-t.test('refuses impossible tokens before parsing', async (t) => {
+t.test('refuses an empty, malformed or overlong bearer token with 401', async (t) => {
   const cases = [
     'Bearer',
     'Bearer ',

@@ -34,7 +34,7 @@ t.test('reads the requested claims', async (t) => {
   })
 })
 
-t.test('ignores unknown members', async (t) => {
+t.test('ignores unknown members and invalid claim names of a claims request', async (t) => {
   t.same(
     parse({
       other: { x: 1 },

@@ -14,7 +14,7 @@ const id = (): string => newCredentialId('user', randomBytes(16).toString('base6
 const secret = (): string => randomBytes(32).toString('base64url')
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
-t.test('reads the credentials that it makes', async (t) => {
+t.test('reads back a formatted credential with its sid and digest', async (t) => {
   for (let round = 0; round < 200; round++) {
     const familyId = id()
     const key = secret()
@@ -77,7 +77,7 @@ t.test('accepts only the canonical encoding of the bytes', async (t) => {
   )
 })
 
-t.test('opens a sealed successor only with the token that it replaces', async (t) => {
+t.test('opens a sealed successor only with the secret of the token before it', async (t) => {
   for (let round = 0; round < 50; round++) {
     const presented = secret()
     const next = secret()

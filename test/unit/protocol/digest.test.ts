@@ -15,7 +15,7 @@ t.test('computes SHA-256 in base64url', async (t) => {
   t.match(digest('ä'), /^[\w-]{43}$/)
 })
 
-t.test('compares secrets of any length', async (t) => {
+t.test('compares secrets of equal and of different lengths', async (t) => {
   const cases: Array<[string, string, boolean]> = [
     ['', '', true],
     ['secret', 'secret', true],

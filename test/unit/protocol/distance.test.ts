@@ -44,7 +44,7 @@ t.test('classifies an address by its range in every spelling', async (t) => {
     )
 })
 
-t.test('allows https: URLs no nearer than the provider, and http: only on this machine', async (t) => {
+t.test('allows https: URLs no nearer than the given bound, and http: only on this machine', async (t) => {
   const cases: Array<[url: string, noNearerThan: 0 | 2 | 3, may: boolean]> = [
     ['https://id.example', PUBLIC, true],
     ['http://id.example', THIS_MACHINE, false],

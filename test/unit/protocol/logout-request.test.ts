@@ -17,7 +17,7 @@ const invalid = (message: string | RegExp) => ({
 })
 
 // covers OIDF-oidcc-rp-initiated-logout
-t.test('keeps the sent parameters', async (t) => {
+t.test('keeps known parameters as sent, and ignores empty and unknown ones', async (t) => {
   for (const nothing of [undefined, null, {}, Object.create(null), { state: '' }, { extra: 'x', client_secret: ['a'] }])
     t.same(readLogoutParams(nothing), {}, 'OIDF-oidcc-rp-initiated-logout-no-params')
   const params = Object.fromEntries(Object.keys(LIMITS).map((name) => [name, `${name} +%20é`]))

@@ -39,7 +39,7 @@ const openid: OfferedEndpoints = {
 }
 
 // covers R8414-2
-t.test('omits disabled features', async (t) => {
+t.test('leaves disabled features out of the metadata', async (t) => {
   t.strictSame(serverMetadata(plain), {
     issuer: ISSUER,
     token_endpoint: `${ISSUER}/auth/token`,
@@ -64,7 +64,7 @@ t.test('omits disabled features', async (t) => {
 })
 
 // covers OIDF-oidcc-discovery-endpoint-verification R9700-2.1.1 R9207-2.3
-t.test('describes an OpenID provider', async (t) => {
+t.test('lists the endpoints and features of an OpenID provider in the metadata', async (t) => {
   const document = serverMetadata(openid)
   t.match(document, {
     jwks_uri: `${ISSUER}/jwks`,

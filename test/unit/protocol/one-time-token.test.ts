@@ -13,7 +13,7 @@ t.test('derives the partition of a user from a digest of the id', async (t) => {
   t.equal(partitionIn('abcdefghijklmnopqrstuv'), 'abcdefghijklmnop')
 })
 
-t.test('makes a token of partition, secret and bindings, and stores its digest', async (t) => {
+t.test('makes a token of partition, secret and bindings, and returns its digest', async (t) => {
   const plain = oneTimeToken('u1', SECRET)
   t.equal(plain.token, partitionOf('u1') + SECRET)
   t.equal(plain.digest, partitionOf('u1') + sha256(plain.token))

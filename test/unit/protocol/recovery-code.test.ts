@@ -45,7 +45,7 @@ t.test('reads a recovery code regardless of case, separators and lookalike chara
 })
 
 // covers RC-01 ASVS-6.5.2
-t.test('stores a separate MAC for each key, user and code', async (t) => {
+t.test('derives a separate MAC for each key, user and code', async (t) => {
   const [key, other] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
   const kept = recoveryDigests('01abcdefghjkwxyz', 'u1', [key])
   t.match(kept, [/^[\w-]{43}$/])

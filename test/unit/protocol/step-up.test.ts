@@ -3,7 +3,7 @@ import { insufficientAuthentication, isEnough } from '../../../lib/protocol/bear
 
 const NOW = 1_800_000_000_000
 
-t.test('requires the asked age and acr, and both if both are set', async (t) => {
+t.test('accepts a sign-in only if it meets the required age and acr, as far as they are set', async (t) => {
   const rows: Array<
     [
       signIn: { acr: unknown; authenticatedAt: unknown },

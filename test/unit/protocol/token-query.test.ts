@@ -16,7 +16,7 @@ t.test('reads the token and the client credentials', async (t) => {
 })
 
 // covers R7009-2.1
-t.test('refuses a malformed request', async (t) => {
+t.test('answers invalid_request to a missing or malformed token and to overlong client credentials', async (t) => {
   const cases: unknown[] = [
     undefined,
     null,

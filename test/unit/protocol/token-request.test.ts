@@ -42,7 +42,7 @@ t.test('reads the parameters of a token request, and ignores unknown ones', asyn
 })
 
 // covers R6749-5.2
-t.test('answers invalid_request and names the parameter', async (t) => {
+t.test('answers invalid_request with the name of a missing, malformed or overlong parameter', async (t) => {
   for (const body of ['grant_type=password', 1, true, [], [{ grant_type: 'password' }]])
     t.throws(() => parse(body), invalid(/must hold its parameters by name/), JSON.stringify(body))
   for (const body of [undefined, null])

@@ -28,7 +28,7 @@ t.test('makes the codes of RFC 4226 appendix D and RFC 6238 appendix B', async (
     '520489'
   ].entries())
     t.equal(totpCode(SECRET, counter), code, `counter ${counter}`)
-  // The table has eight digits; ours are the last six.
+  // The RFC lists codes of eight digits. Codes of six digits are their last six.
   for (const [seconds, code] of [
     [59, '94287082'],
     [1111111109, '07081804'],
@@ -42,7 +42,7 @@ t.test('makes the codes of RFC 4226 appendix D and RFC 6238 appendix B', async (
   }
 })
 
-t.test('makes the same codes as another implementation for keys of all lengths', async (t) => {
+t.test('makes the same codes as another implementation for keys of 1 to 100 bytes', async (t) => {
   for (const length of [1, 10, 16, 20, 32, 64, 65, 100]) {
     const secret = Buffer.alloc(length, length)
     const other = new TOTP({ secret: new Secret({ buffer: Uint8Array.from(secret).buffer }) })
@@ -81,7 +81,7 @@ t.test('accepts the codes of the current and the previous step only', async (t) 
 })
 
 // covers TOTP-13
-t.test('reads each digit of scripts whose digits follow one another', async (t) => {
+t.test('reads the digits of five mathematical digit sets that follow one another', async (t) => {
   // Five sets of mathematical digits without a gap.
   for (let set = 0; set < 5; set++)
     for (let value = 0; value < 10; value++)
@@ -155,7 +155,7 @@ t.test('encodes and decodes base32 of RFC 4648 without padding', async (t) => {
 })
 
 // covers TOTP-11
-t.test('encodes any issuer and account so that an authenticator app reads them back', async (t) => {
+t.test('encodes issuer and account so that an authenticator app reads them back', async (t) => {
   for (const [issuer, account] of [
     ['Example', 'ann@example.com'],
     ['Müller & Söhne', 'jörg+otp@example.com'],

@@ -217,7 +217,7 @@ t.test('returns the claims that the claims parameter requests', async (t) => {
 })
 
 // covers OIDC-5.1
-t.test('reads numbers from 1e11 on as milliseconds', async (t) => {
+t.test('reads updated_at as milliseconds if it is a number from 1e11 on', async (t) => {
   const at = (value: unknown): unknown =>
     standardClaims({ id: '1', username: 'ada', updated_at: value }, ['profile'])['updated_at']
   t.equal(at(1e11), 1e8)

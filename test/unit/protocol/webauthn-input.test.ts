@@ -1,4 +1,4 @@
-/** The reading of a credential before anything of it is verified: JSON, base64url, CBOR, and the challenge in it. */
+/** Reads a credential before its verification: JSON, base64url, CBOR, and the challenge. */
 import t from '../../support/tap.ts'
 import { decodeCbor, WebauthnError } from '../../../lib/protocol/webauthn-key.ts'
 import { CLAIM_LIFETIME_MS, isChallengeFor, makeChallenge } from '../../../lib/protocol/webauthn-options.ts'

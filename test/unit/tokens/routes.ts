@@ -6,7 +6,7 @@ import { type Endpoint, groupsOf, type HttpDeps } from '../../../lib/http/edge/e
 import { useErrorReply, usePlainJson } from '../../../lib/http/edge/error-reply.ts'
 import { ISSUER, type World } from './world.ts'
 
-/** Some of our routes alone over a world, with a limiter that only notes which attempts failed. */
+/** An app with only these endpoints over a test world. Its limiter only records failed attempts. */
 export async function routes(
   one: World,
   endpoints: readonly Endpoint[]

@@ -38,7 +38,7 @@ export const clients: Client[] = [
   { clientId: 'other', clientSecret: SECRET, firstParty: false }
 ]
 
-/** Made once: a test of tokens is none of keys. */
+/** Caches the keys, so that each test does not generate its own. */
 const keys = new Map<string, Promise<LoadedKey>>()
 export function keyOf(alg: string): Promise<LoadedKey> {
   const key = keys.get(alg) ?? jwtEngine.generate(alg).then(jwtEngine.load)

@@ -1,7 +1,7 @@
 /**
- * A host without second factors and without sign-in by email, which serves a request of every kind there is then.
- * Prints what was answered, and which files of lib the process has loaded. In a process of its own, since what a
- * process has loaded is of all that it did.
+ * A host without second factors and without sign-in by email. Serves a request of each other kind, and prints
+ * the status of each answer and the files of lib that the process has loaded. Runs as a process of its own,
+ * because loaded files belong to the whole process.
  */
 import { Session } from 'node:inspector'
 import Fastify from 'fastify'
