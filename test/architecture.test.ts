@@ -476,7 +476,7 @@ const PLANTED: Array<{ name: string; path: string; source: string; expect: RegEx
   { name: 'a table', path: 'accounts/common-passwords.ts', source: `//${'x'.repeat(20_000)}`, expect: null }
 ]
 
-t.test('each planted violation is reported, and nothing else', async (t) => {
+t.test('reports each planted violation of an architecture rule, and accepts each allowed file', async (t) => {
   t.same(violations(FINE), [])
   for (const { name, path, source, expect } of PLANTED) {
     const found = violations({ ...FINE, [path]: source })
@@ -486,7 +486,7 @@ t.test('each planted violation is reported, and nothing else', async (t) => {
   }
 })
 
-t.test('a circle of files is reported once', async (t) => {
+t.test('reports a circle of imports once', async (t) => {
   const found = violations({
     'oauth/a.ts': "import { b } from './b.ts'",
     'oauth/b.ts': "import { c } from './c.ts'",

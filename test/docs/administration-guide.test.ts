@@ -1,4 +1,4 @@
-/** The statements and lists of the guides on administration and the audit log do and name what they say. */
+/** Runs the SQL of the administration guide, and compares this guide and the audit log guide with the code. */
 import { readFileSync } from 'node:fs'
 import Database from 'libsql'
 import t, { type Test } from '../support/tap.ts'
@@ -37,7 +37,7 @@ t.test('gives support staff no scope for protected users in the example', async 
   t.match(guide, 'scopes.filter((scope) => SUPPORT.includes(scope))')
 })
 
-t.test('lists every action of the audit log', async (t) => {
+t.test('lists the actions of the audit log in its guide, and no event that is never recorded', async (t) => {
   const [, section = ''] = read('audit-log').split(/^## Actions$/m)
   const [actions = ''] = section.split(/^## /m)
   const never = ['hash_queue_full', 'store_degraded', 'audit_degraded']

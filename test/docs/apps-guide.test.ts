@@ -9,7 +9,7 @@ import { connectApp } from '../http/connect/support.ts'
 
 type Exchange = (given: Record<string, string>) => Promise<{ access_token: string; refresh_token: string }>
 
-t.test('runs the printed exchange, and reports errors that an app can act on', async (t) => {
+t.test('runs the token exchange of the guide, and rejects with the error code of the server', async (t) => {
   const guide = readFileSync(new URL('../../docs/guides/connections/apps.md', import.meta.url), 'utf8')
   const [, code = ''] = /^```js\n([\s\S]*?)^```$/m.exec(guide) ?? []
   const directory = t.testdir({ 'exchange.mjs': `export ${code.slice(code.indexOf('async function'))}` })

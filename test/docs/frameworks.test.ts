@@ -15,7 +15,7 @@ t.teardown(() => {
 const nest = workshop.project('docs/guides/nestjs.md')
 const cli = workshop.project('docs/guides/fastify-cli.md')
 
-/** Signs a user up, and gives their token with these scopes. */
+/** Signs a user up, and returns an access token with these scopes. */
 async function tokenFor(app: Pick<FastifyInstance, 'inject'>, scope: string): Promise<{ sub: string; token: string }> {
   const user = { username: `${scope.replaceAll(' ', '-')}@example.com`, password: PASSWORD }
   const { sub } = (await app.inject({ method: 'POST', url: '/auth/register', payload: user })).json()
@@ -24,7 +24,7 @@ async function tokenFor(app: Pick<FastifyInstance, 'inject'>, scope: string): Pr
   return { sub, token: reply.json().access_token }
 }
 
-t.test('compiles the printed programs', async (t) => {
+t.test('compiles the programs of the guides for NestJS and fastify-cli', async (t) => {
   const all: Array<[Project, object]> = [
     [nest, { experimentalDecorators: true }],
     [cli, {}]

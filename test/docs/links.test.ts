@@ -90,7 +90,7 @@ t.test('links to every page from another page', async (t) => {
   t.strictSame(unreachable, [], 'link to it from docs/README.md')
 })
 
-t.test('detects a broken link in any form', async (t) => {
+t.test('detects a link or an image whose file or heading does not exist', async (t) => {
   const broken = [
     '[a](nowhere.md)',
     '[a](README.md#no-such-heading)',

@@ -31,7 +31,7 @@ t.test('names only files, folders and tests that exist in CONTRIBUTING.md', asyn
   t.strictSame(missingPaths(page.replace(/^```[\s\S]*?^```$/gm, '')), [])
 })
 
-t.test('finds a path that does not exist', async (t) => {
+t.test('reports a path and a word of a test command that match no file', async (t) => {
   for (const span of ['lib/pages/no-such.ts', 'http/no-such', 'no-such.ts', 'npm test -- docs/links no-such'])
     t.strictSame(missingPaths(`See \`${span}\`.`), [span.split(' ').at(-1)], span)
   t.strictSame(missingPaths('`lib/records/view.ts`, `registry.ts`, `lib/keys`, `npm test -- http/token`, `a or b`'), [])

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import t from '../support/tap.ts'
 
 const LIB = fileURLToPath(new URL('../../lib/', import.meta.url))
-/** Refusals of strangers, at `debug`, which need no action. docs/reference/errors.md mentions them. */
+/** Refused requests at level `debug`, which need no action. docs/reference/errors.md mentions them. */
 const WITHOUT_A_CODE = ["request.log.debug({ error: error.error, detail }, 'fastify-authority: request refused')"]
 
 /** Each call of a logger's method whose arguments do not come from `logLine`, which requires a code. */

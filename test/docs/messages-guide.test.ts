@@ -22,7 +22,7 @@ interface Request {
   body: Record<string, unknown>
 }
 
-/** A mail service that answers with this status and repeats what it got, as some do. */
+/** A mail service that answers with a status and repeats the request, as some services do. */
 async function startService(t: Test): Promise<{ url: string; requests: Request[]; answer(status: number): void }> {
   const requests: Request[] = []
   let status = 200
@@ -79,7 +79,7 @@ t.test('compiles the printed files of the guide', async (t) => {
   )
 })
 
-t.test('sends the printed messages by SMTP', async (t) => {
+t.test('sends messages by SMTP with the code of the guide, each to one address only', async (t) => {
   const smtp = await startSmtpServer(t)
   process.env['SMTP_URL'] = `smtp://${SMTP_USER.user}:${SMTP_USER.pass}@127.0.0.1:${smtp.port}`
   t.teardown(() => {
@@ -159,7 +159,7 @@ for (const { file, origin, path, shows } of [
     })
   }
 ]) {
-  t.test(`sends the printed messages by ${origin}`, async (t) => {
+  t.test(`sends a message by ${origin} with the code of the guide, and rejects after an error`, async (t) => {
     const service = await startService(t)
     process.env['POSTMARK_TOKEN'] = process.env['RESEND_API_KEY'] = 'the-key'
     t.teardown(() => {

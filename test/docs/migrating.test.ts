@@ -23,7 +23,7 @@ t.teardown(() => {
 const page = (name: string): ReturnType<typeof workshop.project> => workshop.project(`docs/migrating/${name}.md`)
 const [betterAuth, fastifyJwtPage, cognito] = [page('better-auth'), page('fastify-jwt'), page('cognito')]
 
-/** Status of a sign-in with the right password and with a wrong one, of each user by themselves. */
+/** The status of a sign-in with the right and with a wrong password, for each user. */
 async function signIns(users: User[]): Promise<Array<[name: string, right: number, wrong: number]>> {
   const app = Fastify()
   await app.register(authPlugin, { issuer: ISSUER, users: memoryUserStore(users), rateLimit: false })

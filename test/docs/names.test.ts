@@ -5,7 +5,7 @@ import t from '../support/tap.ts'
 const ROOT = new URL('../../', import.meta.url)
 const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8')
 const reference = (name: string): string => read(`docs/reference/${name}.md`)
-/** Made by scripts, or about other systems and files. */
+/** Pages that scripts write, or that describe other systems. */
 const LEFT_OUT = /^(?:reference|migrating|adr)\/|^(?:security-rows|architecture|mutation)\.md$/
 
 /** A column of Laravel. */
@@ -16,7 +16,7 @@ const options = new Set(
 )
 const tops = new Set([...options].map((path) => path.split('.')[0] ?? ''))
 const [endpoints, host] = [reference('endpoints'), reference('host')]
-/** Some codes are only in the code: docs/troubleshooting.md is their page. */
+/** The source of lib, because some codes are in no reference page, only in docs/troubleshooting.md. */
 const sources = readdirSync(new URL('lib/', ROOT), { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts'))
   .map((name) => read(`lib/${name.replaceAll('\\', '/')}`))
@@ -42,7 +42,7 @@ function unknownNames(page: string): string[] {
   })
 }
 
-t.test('names only options, methods, endpoints and codes that exist', async (t) => {
+t.test('names only existing options, methods, endpoints and codes in the docs', async (t) => {
   const pages = readdirSync(new URL('docs/', ROOT), { recursive: true, encoding: 'utf8' })
     .map((name) => name.replaceAll('\\', '/'))
     .filter((name) => name.endsWith('.md') && !LEFT_OUT.test(name))
@@ -51,7 +51,7 @@ t.test('names only options, methods, endpoints and codes that exist', async (t) 
   for (const page of ['README.md', 'SECURITY.md', ...pages]) t.strictSame(unknownNames(read(page)), [], page)
 })
 
-t.test('finds a name that does not exist', async (t) => {
+t.test('reports an option, a method, an endpoint and a code that do not exist', async (t) => {
   t.strictSame(unknownNames('Set `rateLimit.login.most`, and call `app.authority.endAll()`.'), [
     'option rateLimit.login.most',
     'app.authority.endAll'

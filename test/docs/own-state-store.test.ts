@@ -27,11 +27,11 @@ const patient = workshop.project(GUIDE, {
   change: (text) => text.replace('timeout: 2000', 'timeout: 60_000').replace('WAIT 1', 'WAIT 60')
 })
 
-t.test('compiles the printed files', async (t) => {
+t.test('compiles the printed files of the guide', async (t) => {
   t.strictSame(messagesOf([printed]), [])
 })
 
-t.test('prints the port as the library declares it', (t) => {
+t.test('prints the interfaces of a record store as the library declares them', (t) => {
   const bare = (path: string, name: string): string => {
     const [found = ''] =
       new RegExp(`^export interface ${name} [^]*?^}`, 'm').exec(readFileSync(new URL(path, ROOT), 'utf8')) ?? []
@@ -96,7 +96,7 @@ const rejectionOf = (call: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error
   )
 
-/** In a process of its own. */
+/** Runs the suite of the guide in a separate process. */
 async function runPrintedSuite(project: Project, { url }: MariadbServer) {
   const child = fork(new URL(project.module('mariadb-records.test.ts')), {
     execArgv: ['--test-reporter=tap'],

@@ -15,12 +15,12 @@ const inMemory = (text: string): string =>
 const project = workshop.project('docs/guides/profile-fields.md', { change: inMemory })
 const { peopleStore } = (await import(project.module('people-store.ts'))) as { peopleStore(file: string): UserStore }
 
-t.test('compiles the printed files', (t) => {
+t.test('compiles the printed files of the guide', (t) => {
   t.strictSame(messagesOf([project]), [])
   t.end()
 })
 
-t.test('accepts the fields at sign-up, on the page and by request, and changes them', async (t) => {
+t.test('shows the fields on the sign-up page, checks them at registration, and changes them', async (t) => {
   const { app } = (await import(project.module('app.ts'))) as { app: FastifyInstance }
   t.teardown(async () => {
     await app.close()

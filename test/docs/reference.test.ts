@@ -25,7 +25,7 @@ const clientSource = Object.fromEntries(
 )
 
 // covers ASVS-2.1.3 ASVS-7.1.1 ASVS-16.1.1
-t.test('generates the reference pages from the code', async (t) => {
+t.test('keeps the reference pages equal to those generated from the code', async (t) => {
   for (const [path, content] of Object.entries(await references(eventsSource, clientSource))) {
     if (update) writeFileSync(new URL(path, root), content)
     t.equal(read(path), content, `${path} is what the code says, or is written anew by ${AFRESH}`)
@@ -70,7 +70,7 @@ t.test('mentions every rate limit option in the guide', async (t) => {
   }
 })
 
-t.test('has prose for every route', async (t) => {
+t.test('describes every route', async (t) => {
   const all = await endpoints()
   t.strictSame(
     all.filter(({ what }) => what === '').map(({ method, url }) => `${method} ${url}`),

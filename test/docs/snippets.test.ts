@@ -40,7 +40,7 @@ const snippets = pages.flatMap(snippetsOf)
 /** Code that imports the browser client is compiled with the types of a page, and without those of Node.js. */
 const isOfBrowser = (code: string): boolean => code.includes("from 'fastify-authority/client")
 
-/** The messages of the compiler for each of them. */
+/** The messages of the compiler for each snippet. */
 function compile(t: Test, snippets: readonly string[]): string[][] {
   const directory = t.testdir({
     node: { node_modules: t.fixture('symlink', join(root, 'node_modules')) },
@@ -61,7 +61,7 @@ function compile(t: Test, snippets: readonly string[]): string[][] {
   return files.map((file) => messages.get(file) ?? [`${file} was not compiled`])
 }
 
-t.test('compiles the snippets', async (t) => {
+t.test('compiles the TypeScript blocks of the README and the docs', async (t) => {
   t.ok(snippets.length >= 8, `${snippets.length} snippets`)
   const [broken, ...messages] = compile(t, [
     `${PRELUDE}\nawait app.register(authPlugin, { isuer: issuer, users })\n`,

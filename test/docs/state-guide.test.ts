@@ -22,7 +22,7 @@ const MANY = `INSERT INTO authority_records SELECT 'p' || i, 'f:1', 'family', 'u
     9e15, 9e15 FROM generate_series(1, 20000) AS i`
 
 for (const isPartitioned of [false, true]) {
-  t.test(`runs the printed view, indexes and queries ${isPartitioned ? 'in partitions' : ''}`, async (t) => {
+  t.test(`runs the printed view, indexes and queries ${isPartitioned ? 'with' : 'without'} partitions`, async (t) => {
     t.same(others, [])
     const pool = (await server.database()).pool({ max: 1 })
     if (isPartitioned) await pool.query(partitions)

@@ -68,7 +68,7 @@ async function warningsOf(options: object, server: FastifyServerOptions = {}, pr
     .map(({ msg }) => msg.replace('fastify-authority: ', ''))
 }
 
-/** The page has `…` for a value. */
+/** True if the page quotes this warning. The page has `…` for a value. */
 const isOn = (said: string): boolean =>
   warnings.some((text) =>
     new RegExp(
@@ -82,7 +82,7 @@ const isOn = (said: string): boolean =>
 t.test('quotes every warning of an unsafe configuration as it is logged', async (t) => {
   const said = [
     ...(await warningsOf({ secret: undefined }, { trustProxy: true })),
-    // Fastify's types don't have it.
+    // The types of Fastify do not allow a number here.
     ...(await warningsOf({}, { trustProxy: 1 } as unknown as FastifyServerOptions)),
     ...(await warningsOf({ allowInsecureIssuer: true, issuer: 'http://192.0.2.1:3000' })),
     ...(await warningsOf({
@@ -96,7 +96,7 @@ t.test('quotes every warning of an unsafe configuration as it is logged', async 
     ...(await warningsOf({ clients: [{ clientId: 'spa', redirectUris: ['http://localhost:3000/'] }] }, {}, '/api'))
   ]
   for (const line of said) t.ok(isOn(line), line)
-  // These can't be caused here, because a process can't be made a worker.
+  // One warning is missing, because the process of a test cannot become a cluster worker.
   t.equal(
     new Set(said.map((line) => warnings.findIndex((text) => line.startsWith(text.split('…')[0] ?? '')))).size,
     warnings.length - 1

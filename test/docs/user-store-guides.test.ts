@@ -31,7 +31,7 @@ const CASES = userStoreContract(async () => {
   throw new Error('only counted')
 }).length
 
-/** Generated from the printed schema. */
+/** Generates the Prisma client from the printed schema, and returns its directory. */
 function prismaClient(): string {
   const directory = t.testdir({})
   const schema = join(directory, 'prisma/schema.prisma')
@@ -70,7 +70,7 @@ const patient = (name: string, generated?: Generated): Project =>
       )
   })
 const testing = workshop.project('docs/guides/testing.md')
-/** By messages-guide.test.ts, own-state-store.test.ts, and test/browser/front-end-guides.test.ts. */
+/** Pages that other tests of this folder or test/browser/front-end-guides.test.ts compile. */
 const COMPILED_ELSEWHERE = [
   'fastify-cli',
   'nestjs',
@@ -92,7 +92,7 @@ async function load<Exports>(project: Project, file: string): Promise<Exports> {
   return (await import(project.module(file))) as Exports
 }
 
-/** The printed contract suite, in a process of its own: how many of its cases passed, and what failed. */
+/** Runs the printed contract suite in a separate process. Returns the number of passed cases and the failures. */
 async function runPrintedSuite(
   project: Project,
   url: string,
@@ -126,7 +126,7 @@ async function outcomeOf(attempt: Promise<unknown>): Promise<string> {
   )
 }
 
-/** True if it rejects in time. */
+/** `rejected` if the call rejects within `LONGEST_WAIT_MS`, otherwise `resolved` or `hangs`. */
 async function rejectsInTime(call: () => Promise<unknown>): Promise<string> {
   return await Promise.race([
     call().then(
@@ -148,7 +148,7 @@ t.test('compiles the printed files of the guides', async (t) => {
   t.match(messages.filter(ofBroken), [/people-store\.ts: .*number \| null/], 'a wrong type is noticed')
 })
 
-t.test('lists every page with named files as compiled here or in another test', async (t) => {
+t.test('compiles every page with named files in this test or in another one', async (t) => {
   const pages = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.md'))
     .map((file) => `docs/${file}`)
@@ -158,7 +158,7 @@ t.test('lists every page with named files as compiled here or in another test', 
   )
 })
 
-/** Closes a pool, a Knex, a Drizzle database or a Prisma client by the method that it has. */
+/** The method that closes a pool, a Knex, a Drizzle database or a Prisma client. */
 interface Client {
   end?(): Promise<void>
   destroy?(): Promise<void>

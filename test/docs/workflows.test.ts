@@ -61,7 +61,7 @@ t.test('asks a question in every issue form, and labels each field', async (t) =
   }
 })
 
-t.test('grants no permissions to a workflow, and only the named ones to each job', async (t) => {
+t.test('grants no permissions to a workflow, and names permissions and a timeout for each job', async (t) => {
   for (const [file, workflow] of parsed) t.strictSame(workflow.permissions, {}, file)
   for (const { where, job } of jobs) {
     t.ok(job.permissions, where)
@@ -69,7 +69,7 @@ t.test('grants no permissions to a workflow, and only the named ones to each job
   }
 })
 
-t.test('never runs code or text from outsiders with the permissions of the repository', async (t) => {
+t.test('uses no trigger and no event text that would run code of outsiders with repository permissions', async (t) => {
   for (const [file, { on }] of parsed)
     t.strictSame(
       Object.keys(on).filter((event) => ['pull_request_target', 'workflow_run', 'issue_comment'].includes(event)),
@@ -100,7 +100,7 @@ t.test('leaves no token behind after a checkout', async (t) => {
     if (step.uses?.startsWith('actions/checkout@') === true) t.equal(step.with?.['persist-credentials'], false, where)
 })
 
-t.test('publishes without installing or building, after approval by a person', async (t) => {
+t.test('publishes in the environment npm with only an ID token, and installs only in read-only jobs', async (t) => {
   const release = parsed.get('.github/workflows/release.yml')
   const publish = release?.jobs['publish']
   t.equal(publish?.environment, 'npm')

@@ -1,4 +1,4 @@
-/** The errors of the testing entry about factors on wrong use, and the forms that it takes. */
+/** The accepted inputs and the errors of the functions for factors in the testing entry. */
 import t from '../support/tap.ts'
 import { softPasskey, totpCode } from '../../lib/testing/index.ts'
 
@@ -27,7 +27,7 @@ t.test('makes the code of a TOTP key given in base32, as a URI or as bytes', asy
     t.throws(() => totpCode(base32, now as number), { name: 'TypeError', message: /^totpCode takes the time/ })
 })
 
-t.test('rejects a soft passkey without a valid origin at once', async (t) => {
+t.test('throws for a soft passkey without a valid origin', async (t) => {
   for (const options of [
     undefined,
     null,

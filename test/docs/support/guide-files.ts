@@ -57,8 +57,8 @@ export interface Generated {
 
 export interface Workshop {
   /**
-   * `besides`: files of other pages, which this one says to take. `change` is for a test of the tests, and for limits
-   * that a busy machine would run into.
+   * Writes the files of a page. `besides`: files of other pages that the page refers to. `change` edits the texts, to
+   * plant a fault or to raise a time limit for a busy machine.
    */
   project(
     page: string,

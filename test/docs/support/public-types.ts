@@ -2,8 +2,9 @@ import { resolve } from 'node:path'
 import ts from 'typescript-tap'
 
 /**
- * The types that the declarations of an entry point name, one in another, and that neither it nor one of `others`
- * exports: a host that has such a value can't say its type. `opaque`: what hosts need not look into. Bodies of functions name what they like.
+ * The types that the declarations of an entry point name, directly or through other types, but that neither the entry
+ * nor one of `others` exports. A host cannot name the type of such a value. `opaque`: types that a host need not name.
+ * Bodies of functions are ignored.
  */
 export function unexportedTypes(
   entry: string,

@@ -7,7 +7,7 @@ const BCRYPT = `$2b$10$${'a'.repeat(53)}`
 const at = { clientId: null, origin }
 
 // covers ASVS-6.3.8
-t.test('answers invalid_grant after exactly one hash for each cause of a failed sign-in', async (t) => {
+t.test('answers invalid_grant after one hash for each cause of a failed sign-in', async (t) => {
   const w = await world({
     verifyEmail: true,
     initial: [{ id: 'n', username: 'nopassword', passwordHash: null, emailVerified: true }]
@@ -74,7 +74,7 @@ t.test('verifies a short placeholder instead of a password that is too long', as
   t.ok((seen[0] ?? '').length < 100)
 })
 
-t.test('signs in an unverified user by a username in another case when verification is optional', async (t) => {
+t.test('signs in an unverified user by a username in another case if verification is optional', async (t) => {
   const w = await world()
   const user = await w.addUser({ emailVerified: false })
   for (const username of ['ada@example.com', 'Ada@Example.COM']) {
@@ -103,7 +103,7 @@ t.test('answers 503 for known and unknown users alike when the hashing queue is 
 })
 
 t.test('confirmAuthentic', async (t) => {
-  t.test('confirms a sign-in of an unchanged user without a hash and without an event', async (t) => {
+  t.test('confirms a sign-in of an unchanged user without hash and event', async (t) => {
     const w = await world()
     const user = await w.addUser()
     const { hashes } = await w.hashesOf(() => confirmAuthentic(user, PASSWORD, w.deps, at))
@@ -168,7 +168,7 @@ t.test('confirmAuthentic', async (t) => {
 
 // covers ASVS-7.4.3
 t.test('leaves no session for the old password when a sign-in overlaps a password change', async (t) => {
-  // The sign-in saves its session `lag` turns of the event loop after its password check.
+  // The sign-in saves its session `lag` turns after its password check.
   for (let lag = 0; lag < 40; lag++) {
     const w = await world()
     const user = await w.addUser()
@@ -223,7 +223,7 @@ t.test('outdated password hash', async (t) => {
     t.equal(await w.passwordHashOf(user.id), BCRYPT)
   })
 
-  t.test('keeps a password that was set while the outdated hash was being replaced', async (t) => {
+  t.test('keeps a password that was set during the replacement of the hash', async (t) => {
     const w = await world()
     const user = await w.addUser({ passwordHash: BCRYPT })
     const newer = await w.deps.hashing.hash(NEXT_PASSWORD)
@@ -240,7 +240,7 @@ t.test('outdated password hash', async (t) => {
     t.equal(await w.passwordHashOf(user.id), newer)
   })
 
-  t.test('signs the user in and reports the error when the store cannot replace the hash', async (t) => {
+  t.test('reports the error when the store cannot replace the hash', async (t) => {
     const w = await world({
       users: (store) => ({
         ...store,
@@ -279,7 +279,7 @@ t.test('outdated password hash', async (t) => {
     t.strictSame(w.errors, [])
   })
 
-  t.test('makes no new hash when the store has no method to set one', async (t) => {
+  t.test('makes no new hash when the store cannot set one', async (t) => {
     const w = await world({ users: ({ findById, findByUsername }) => ({ findById, findByUsername }) })
     await w.addUser({ passwordHash: BCRYPT })
     const { hashes } = await w.hashesOf(async () => {

@@ -4,17 +4,17 @@ import { revocations, sessions as createSessions } from '../../../lib/sessions/s
 import { delayed } from '../../../lib/testing/doubles.ts'
 import type { World } from './world.ts'
 
-/** The outcome of one call to a store. `lost`: it was done, but its answer never arrives. */
+/** How a store call fails. `lost`: the store does the work, but the answer never arrives. */
 type Fault = 'not done' | 'lost' | 'from there on'
 
 interface Faulty {
   deps: AccountsDeps
-  /** How many calls were made. */
+  /** The names of the calls so far. */
   calls: () => string[]
   heal: () => void
 }
 
-/** The world's stores, of whose calls the one with this number fails (from 1 on; 0: none). */
+/** The stores of the world with a fault in call number `failing`, counted from 1. With 0, no call fails. */
 export function faulty(w: World, failing: number, fault: Fault): Faulty {
   const calls: string[] = []
   let healed = false

@@ -1,5 +1,5 @@
 /**
- * The verifier of passkeys, against W3C's published vectors, against itself with each line broken, and against another
+ * Tests the verification of passkeys with the vectors of the W3C, with one changed part at a time, and against another
  * implementation.
  */
 import { readFileSync } from 'node:fs'
@@ -57,7 +57,7 @@ const refusalOf = (act: () => unknown): string => {
   }
 }
 
-/** Refused on purpose: frames of other origins, and algorithms that are not offered. */
+/** Vectors that the server refuses by its rules: frames of other origins, and algorithms that it does not offer. */
 const REFUSED: Record<string, string> = {
   'none-es256-crossOrigin': 'cross_origin',
   'none-es256-topOrigin': 'cross_origin',
@@ -67,7 +67,7 @@ const REFUSED: Record<string, string> = {
 }
 
 // covers PK-10 W3C-VECTORS
-t.test('passes the W3C vectors except those that are refused on purpose', async (t) => {
+t.test('accepts the W3C vectors except those with a cross-origin frame or an algorithm not offered', async (t) => {
   t.equal(W3C.vectors.length, 15)
   for (const { id, registration, authentication } of W3C.vectors) {
     const asked = (challenge: string): Ceremony => ceremony({ challenge: b64(challenge), requiresVerification: false })
@@ -339,7 +339,7 @@ t.test('refuses authenticator data with missing or extra bytes', async (t) => {
 })
 
 // covers PK-21
-t.test('requires a new credential with the given id and an offered algorithm', async (t) => {
+t.test('requires a new credential with the given id, an offered algorithm and a valid public key', async (t) => {
   t.equal(
     refusalOf(registered(() => ({ data: authenticatorData({ rpId: RP_ID, flags: FLAGS, signCount: 0 }) }))),
     'no_credential'
@@ -473,7 +473,7 @@ t.test('requires a new credential with the given id and an offered algorithm', a
 })
 
 // covers PK-22 ADV-GHSA-6hxq-p678-4hr2
-t.test('ignores the attestation statement', async (t) => {
+t.test('ignores the attestation statement of a registration, but not missing authenticator data', async (t) => {
   const { data } = {
     data: authenticatorData({
       rpId: RP_ID,
@@ -538,7 +538,7 @@ t.test('verifies the signature with the key of the credential over the received 
 })
 
 // covers PK-24
-t.test('agrees with another implementation on random keys', async (t) => {
+t.test('gives the same results as another implementation for random keys', async (t) => {
   for (const alg of [-7, -8, -257]) {
     const key = softKey(alg)
     const credentialId = Buffer.from(`credential of ${alg}`)

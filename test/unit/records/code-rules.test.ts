@@ -52,7 +52,7 @@ t.test('ends the family when a code is used a second time, even after a rotation
   t.strictSame(view.kinds(), [])
 })
 
-t.test('gives a family from a code the lifetime of its kind', async (t) => {
+t.test('creates a family with the lifetime of its kind when a code is redeemed', async (t) => {
   for (const offline of [true, false]) {
     const view = viewOf()
     createCode(view, code({ offline }), undefined, MAX)
@@ -67,7 +67,7 @@ t.test('gives a family from a code the lifetime of its kind', async (t) => {
   }
 })
 
-t.test('creates a code only together with a use of its session', async (t) => {
+t.test('creates a code only if its session can be used at the same time', async (t) => {
   for (const [digest, isMade] of [
     ['digest-0', true],
     ['other', false]

@@ -3,7 +3,7 @@ import { DAMAGED, decode, encode } from '../../../lib/records/encoding.ts'
 
 const version = 'writer00000001'
 
-t.test('reads back every written value', async (t) => {
+t.test('reads back a written value with its version and lineage', async (t) => {
   for (const value of [[1, 'a', ['b']], { a: 1 }, 'text', 0, null])
     t.strictSame(decode({ version, value: encode(value, ['other000000001']) }), {
       version,

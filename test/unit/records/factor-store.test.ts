@@ -69,7 +69,7 @@ t.test('recordFactorStore takes durable from its record store, and prepares and 
   await t.resolves(recordFactorStore(memoryRecords()).prepare())
 })
 
-t.test('uses a factor in one trip if the record is remembered', async (t) => {
+t.test('uses a factor in one commit without a read if the record is remembered', async (t) => {
   const { records, trips } = counted()
   await recordFactorStore(records).addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
   await recordFactorStore(records).addPasskey(passkeyAddition())
@@ -149,7 +149,7 @@ t.test('keeps the factors of a user in one record, with kind and user for operat
   ])
 })
 
-t.test('rejects when the store returns the record of another user', async (t) => {
+t.test('rejects calls for a user if the store returns the record of another user', async (t) => {
   const records = memoryRecords()
   const store = recordFactorStore({
     ...records,

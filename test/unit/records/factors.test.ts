@@ -26,7 +26,7 @@ const other = totp({ id: 'other', failures: 1 })
 const disabled = totp({ id: 'disabled', failures: 9, disabled: true })
 const key = passkey({ id: 'key', credentialId: 'credential', signCount: 5 })
 
-t.test('starts a user without factors, and writes nothing when it removes none', async (t) => {
+t.test('returns no factors of a new user, and writes nothing if there are none to remove', async (t) => {
   t.strictSame(publicFactors(EMPTY), NOTHING)
   t.strictSame(removeFactors(EMPTY), { outcome: 0 })
 })
@@ -50,7 +50,7 @@ t.test('byHandle finds a passkey only by the handle of its user', async (t) => {
   t.equal(byHandle(held({ passkeys: [key] }), '', 'credential'), null)
 })
 
-t.test('claimHandle keeps the first handle for good', async (t) => {
+t.test('claimHandle keeps the first handle of a user', async (t) => {
   t.strictSame(claimHandle(EMPTY, 'first'), { outcome: 'first', held: { ...EMPTY, handle: 'first' } })
   t.strictSame(claimHandle(held({ handle: 'first' }), 'second'), { outcome: 'first' })
 })
@@ -67,10 +67,10 @@ t.test('addFactor appends a factor and increments the device epoch', async (t) =
 })
 
 for (const [title, codes, digests, stored, left] of [
-  ['stores recovery codes where there are none', [], ['a', 'b'], true, ['a', 'b']],
+  ['stores recovery codes if the user has none', [], ['a', 'b'], true, ['a', 'b']],
   ['stores each recovery code once', [], ['a', 'a'], true, ['a']],
-  ['keeps the recovery codes that there are', ['z'], ['a', 'b'], false, ['z']],
-  ['stores nothing where no codes are given', [], [], false, []]
+  ['keeps existing recovery codes', ['z'], ['a', 'b'], false, ['z']],
+  ['stores no recovery codes if none are given', [], [], false, []]
 ] as const)
   t.test(`addFactor ${title}`, async (t) => {
     const added = addFactor(held({ codes: [...codes] }), { factor: app, limit: 5, recoveryDigests: digests })
@@ -83,10 +83,10 @@ for (const [title, factor, limit, outcome] of [
   ['an app with the id of a passkey', totp({ id: 'key' }), 5, 'duplicate'],
   ['a passkey with the id of an app', passkey({ id: 'app', credentialId: 'new' }), 5, 'duplicate'],
   ['a passkey with the credential of another', passkey({ id: 'new', credentialId: 'credential' }), 5, 'duplicate'],
-  ['a duplicate where the limit is reached', totp({ id: 'app' }), 1, 'duplicate'],
+  ['a duplicate at the limit', totp({ id: 'app' }), 1, 'duplicate'],
   ['an app beyond the limit', totp({ id: 'new' }), 1, 'full'],
   ['a passkey beyond the limit', passkey({ id: 'new', credentialId: 'new' }), 1, 'full'],
-  ['anything with a limit of 0', totp({ id: 'new' }), 0, 'full']
+  ['an app with a limit of 0', totp({ id: 'new' }), 0, 'full']
 ] as const)
   t.test(`addFactor refuses ${title}`, async (t) => {
     const before = held({ totp: [app], passkeys: [key] })
@@ -126,10 +126,10 @@ for (const [factorId, step, outcome] of [
   })
 
 for (const [title, apps, max, outcome, after] of [
-  ['counts on each app', [app, other], 4, 'counted', [3, 2]],
-  ['disables the app that has max failures', [app, other], 3, 'disabled', [3, 2]],
+  ['adds a failure to each enabled app', [app, other], 4, 'counted', [3, 2]],
+  ['disables an app that reaches max failures', [app, other], 3, 'disabled', [3, 2]],
   ['skips an app that is disabled', [disabled, app], 4, 'counted', [9, 3]],
-  ['disables all at once', [app, other], 1, 'disabled', [3, 2]]
+  ['disables both apps if both reach max failures', [app, other], 1, 'disabled', [3, 2]]
 ] as const)
   t.test(`countFailure ${title}`, async (t) => {
     const counted = countFailure(held({ totp: [...apps] }), { max })
@@ -159,7 +159,7 @@ for (const [stored, given, backupEligible, outcome, regressed] of [
   [5, 0, true, 'used', true]
 ] as const)
   t.test(
-    `usePasskey compares a counter of ${given} with ${stored}${backupEligible ? ', in several places' : ''}`,
+    `usePasskey answers ${outcome} for counter ${given} after ${stored}${backupEligible ? ' of a synced passkey' : ''}`,
     async (t) => {
       const stays = passkey({ id: 'stays', credentialId: 'stays' })
       const before = held({ passkeys: [{ ...key, signCount: stored, backupEligible }, stays] })

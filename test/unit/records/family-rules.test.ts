@@ -88,7 +88,7 @@ t.test('treats a family as ended from its first expiry on', async (t) => {
   }
 })
 
-t.test('lets only the client of a family use it', async (t) => {
+t.test('lets only the client of a family use the family', async (t) => {
   for (const [clientId, outcome] of [
     [undefined, 'used'],
     ['client-1', 'used'],
@@ -118,7 +118,7 @@ t.test('undoes a rotation only when every holder has given the token back', asyn
   t.match(storedFamily(view, SID), { currentDigest: 'digest-0', previous: null, holders: 0 })
 })
 
-t.test('does not undo a rotation whose token the client keeps', async (t) => {
+t.test('does not undo the creation of a family, or a rotation whose token was rotated since', async (t) => {
   const created = viewOf()
   createFamily(created, family(), MAX)
   undoRotation(created, { sid: SID, digest: 'digest-0', replacedDigest: 'none', former: null })
@@ -135,7 +135,7 @@ t.test('does not undo a rotation whose token the client keeps', async (t) => {
   t.match(storedFamily(view, SID), { currentDigest: 'digest-1' }, 'a token whose successor was taken back')
 })
 
-t.test('revokes exactly the families that each call names', async (t) => {
+t.test('revokes the families that a call names, and no others', async (t) => {
   const all: Array<[name: string, fields: Partial<RefreshTokenFamily>]> = [
     ['online', { sessionSid: named('session'), offline: false }],
     ['offline', { sessionSid: named('session') }],
@@ -200,7 +200,7 @@ t.test('keeps the newest families of each kind, and drops an ended one first', a
   t.strictSame(listFamiliesOfUser(view, USER, T0 + 30 * MINUTE), [])
 })
 
-t.test('under eviction, accepts a family only if the index lists it', async (t) => {
+t.test('accepts a family in a store that evicts only if the index lists the family', async (t) => {
   for (const lost of ['i', 'g']) {
     const view = viewOf({ evicts: true })
     createFamily(view, family(), MAX)

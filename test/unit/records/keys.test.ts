@@ -16,6 +16,6 @@ t.test('gives each kind of record a key letter of its own', async (t) => {
   }
 })
 
-t.test('keeps a trial write apart from the records of the service', async (t) => {
+t.test('uses another partition for trial writes than for the records of the service', async (t) => {
   t.not(SERVICE, TRIALS)
 })

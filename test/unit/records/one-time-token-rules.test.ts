@@ -48,7 +48,7 @@ t.test('replaces the former token, and lets only its user discard it', async (t)
   t.strictSame(view.kinds(), [])
 })
 
-t.test('blocks the sign-in code after five wrong codes, also a new one', async (t) => {
+t.test('blocks the sign-in code of a user after five wrong codes, also a new code', async (t) => {
   const guess = (view: TestView, codeDigest: string, now: number, owner = 'ann'): string =>
     redeemSignInCode(view, { purpose: PURPOSE, owner, codeDigest, now })
   const view = held()

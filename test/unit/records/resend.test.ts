@@ -12,7 +12,7 @@ const add =
     view.put('f:1', { kind: 'family', userId: 'ann', value, expiresAt: 1e15 })
   }
 
-/** A commit whose answer is lost, with so many writers before it is sent again. */
+/** Commits once and loses the answer, and lets `others` write before the repeat. */
 async function afterOthers(others: number, wasDone: boolean): Promise<{ said: string; sum: unknown }> {
   const store = memoryRecords()
   let commits = 0
@@ -32,7 +32,7 @@ async function afterOthers(others: number, wasDone: boolean): Promise<{ said: st
   return { said, sum: await transactor(store).transact('p', ['f:1'], (view) => view.get('f:1')) }
 }
 
-t.test('counts a commit with a lost answer once, also after other writes', async (t) => {
+t.test('applies a commit with a lost answer once, also after other writes', async (t) => {
   const cases = [0, 1, MOST_WRITERS - 1, MOST_WRITERS].flatMap((others) => [
     { others, wasDone: true },
     { others, wasDone: false }

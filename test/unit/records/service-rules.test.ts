@@ -63,7 +63,7 @@ t.test('keeps the public half of a retired key until the key is removed', async 
   t.match(view.records.get('k'), { kind: 'keys', userId: null, expiresAt: NEVER })
 })
 
-t.test('gives the state to the first issuer, and lets only the same instance replace a seal', async (t) => {
+t.test('gives the state to the first issuer, and replaces a seal only if the former seal is given', async (t) => {
   const view = viewOf()
   t.equal(claimState(view, 'https://one.example'), 'https://one.example')
   t.equal(claimState(view, 'https://two.example'), 'https://one.example')

@@ -95,7 +95,7 @@ t.test('ends every session in the index, even one whose record is gone', async (
   t.equal(JSON.stringify(view.get('i')).split(SID).length, 2, 'only the family of that name is in the index')
 })
 
-t.test('under eviction, ends a session on renewal if its index was lost', async (t) => {
+t.test('ends a session on renewal if a store that evicts has lost its index', async (t) => {
   const view = viewOf({ evicts: true })
   createSession(view, session(), 'digest-0', MAX)
   view.records.delete('i')
@@ -140,7 +140,7 @@ function viewWith(view: TestView, userId: string): TestView {
   return other
 }
 
-t.test('ends all sessions except the one to keep, or that one too if its secret is not the live one', async (t) => {
+t.test('ends all sessions except the one to keep, and also that one if its secret is outdated', async (t) => {
   const rows: Array<[what: string, stays: Parameters<typeof revokeSessionsOfUser>[2], ended: string[], by: string[]]> =
     [
       ['none stays', undefined, ['sid-1', 'sid-2'], []],

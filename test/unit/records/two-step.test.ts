@@ -15,19 +15,19 @@ for (const [title, before, change, outcome, after] of [
     'changed',
     { twoStepChosen: true, codes: ['a'] }
   ],
-  ['on where an app asks for it', { totp: [app] }, { on: true }, 'unchanged', null],
+  ['on with an app', { totp: [app] }, { on: true }, 'unchanged', null],
   ['on without a factor', {}, { on: true }, 'refused', null],
   [
-    'off with a passkey, and its codes end',
+    'off with a passkey, and removes the codes',
     { passkeys: [key], twoStepChosen: true, codes: ['a'] },
     { on: false },
     'changed',
     { twoStepChosen: false, codes: [] }
   ],
-  ['off where it is off', { passkeys: [key] }, { on: false }, 'unchanged', null],
+  ['off with a passkey a second time', { passkeys: [key] }, { on: false }, 'unchanged', null],
   ['off with an app', { totp: [app], twoStepChosen: true }, { on: false }, 'refused', null]
 ] as const)
-  t.test(`setTwoStep turns two-step sign-in ${title}: ${outcome}`, async (t) => {
+  t.test(`setTwoStep answers ${outcome} to turning two-step sign-in ${title}`, async (t) => {
     const given = held(structuredClone(before) as Partial<HeldFactors>)
     t.strictSame(
       setTwoStep(given, change),

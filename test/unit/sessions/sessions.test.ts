@@ -6,7 +6,7 @@ import { NEW_BROWSER, origin, sessionWorld, type SessionWorld } from './session-
 const anns = (name: string): string => partitionOf('ann') + name
 const BOBS = `${partitionOf('bob')}bobs`
 
-/** Ann in two browsers, each with what an app and a shop were given, and a device of hers that used no browser. */
+/** Starts two browser sessions of Ann with families and codes of two clients, and a family without a browser. */
 async function annEverywhere(world: SessionWorld): Promise<{ here: string; there: string }> {
   const [here, there] = await Promise.all([
     world.browser.start('ann', world.byPassword(), NEW_BROWSER),
@@ -82,8 +82,7 @@ t.test('revokes a family or browser session only for its own user', async (t) =>
   t.strictSame(world.ended, [], 'a family is no browser session')
 })
 
-// covers ASVS-7.4.3 ASVS-7.4.5
-/** A sign-in that stays and shows no cookie. */
+/** The sign-in to keep, without a cookie. */
 const staying = (sid: string | undefined): StayingSignIn | null => (sid === undefined ? null : { sid, browser: null })
 
 // covers ASVS-7.4.3 ASVS-7.4.5
@@ -117,7 +116,7 @@ t.test('revokeAll ends families, codes and browser sessions except the sign-in t
   }
 })
 
-t.test('ends the other half when the store fails for one half, and reports the failure', async (t) => {
+t.test('revokeAll ends browser sessions when the store fails for families, or the reverse, and rejects', async (t) => {
   const world = sessionWorld()
   const { here } = await annEverywhere(world)
   const down = async (): Promise<never> => {
@@ -142,7 +141,7 @@ t.test(
   async (t) => {
     for (const carriedOut of [false, true]) {
       for (const moment of ['before', 'after']) {
-        // As many steps as there are: the last turn fails at none.
+        // Let one step after the other fail, until the sign-out has no further step.
         for (let failing = 0, wasMet = true; wasMet; failing++) {
           const world = sessionWorld()
           const { session, cookie } = await world.browser.start('ann', world.byPassword(), NEW_BROWSER)
@@ -202,7 +201,7 @@ t.test(
   }
 )
 
-t.test('ends everything that a client was given for a user, and nothing else', async (t) => {
+t.test('ends all families of a client for a user, and no others', async (t) => {
   const world = sessionWorld()
   await annEverywhere(world)
   await world.sessions.revokeFamiliesOfClient('ann', 'shop', 'host', origin)

@@ -1,4 +1,4 @@
-/** The option `connections`: each mistake is one error with its path, and what is not given has its default. */
+/** Checks of the option `connections`: the path in the error of a mistake, and the defaults. */
 import { generateKeyPairSync } from 'node:crypto'
 import t from '../../support/tap.ts'
 import { apple, discord, facebook, github, google, microsoft, oauth2, oidc } from '../../../lib/connections/index.ts'
@@ -36,7 +36,7 @@ function refusal(connections: unknown, options: object = {}): string {
   }
 }
 
-t.test('names the provider function that was called without options, and how to call it', async (t) => {
+t.test('names a provider function that was called with something else than options, and how to call it', async (t) => {
   for (const make of [...Object.values(providers), oauth2, oidc])
     for (const [given, got] of [
       [undefined, 'nothing'],
@@ -53,7 +53,7 @@ t.test('names the provider function that was called without options, and how to 
 })
 
 // covers FED-27
-t.test('reports each mistake as one error with its path', async (t) => {
+t.test('rejects a mistake in the option connections with its path', async (t) => {
   const pem = (type: 'ec' | 'rsa', options: object): string =>
     generateKeyPairSync(type as 'rsa', options as { modulusLength: number })
       .privateKey.export({ type: 'pkcs8', format: 'pem' })
@@ -158,7 +158,7 @@ t.test('reports each mistake as one error with its path', async (t) => {
   }
 })
 
-t.test('treats undefined as absent at any depth', async (t) => {
+t.test('gives an undefined option of a connection its default', async (t) => {
   t.strictSame(connectionSettings(base), [])
   t.strictSame(connectionSettings({ ...base, connections: undefined }), [])
   t.strictSame(

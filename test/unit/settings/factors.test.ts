@@ -1,6 +1,6 @@
 /**
- * Wrong options of second factors, passkeys and codes by email: each mistake is one error with its path. Right options
- * are taken.
+ * Checks of the options of second factors, passkeys and codes by email: the errors of impossible combinations, and
+ * accepted combinations.
  */
 import { Redis } from 'ioredis'
 import Database from 'libsql'
@@ -85,11 +85,11 @@ const rows: Array<[options: object, message: RegExp]> = [
   [{ factors, mfa: { methods: ['totp', 'passkey', 'recovery_code', 'passkey'] } }, /^Invalid option "mfa\.methods"/]
 ]
 
-t.test('refuses impossible combinations, and names the option', async (t) => {
+t.test('refuses impossible combinations of the options of second factors, and names the option', async (t) => {
   for (const [options, message] of rows) t.match(refusal(options), message)
 })
 
-t.test('accepts possible combinations', async (t) => {
+t.test('accepts possible combinations of the options of second factors', async (t) => {
   const taken: object[] = [
     { passkeys: false },
     { passkeys: undefined },

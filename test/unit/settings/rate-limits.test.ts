@@ -25,7 +25,7 @@ t.test('RL has the documented default rate limits', async (t) => {
   })
 })
 
-t.test('RL changes parts of a rule, single rules or all rules', async (t) => {
+t.test('RL merges given limits into the default rules, and turns off one rule or all', async (t) => {
   const verify = () => true
   const resolved = resolveRateLimits({
     login: { max: 7 },

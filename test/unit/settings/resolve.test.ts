@@ -21,8 +21,8 @@ const users = memoryUserStore()
 const fn = (): boolean => true
 
 /**
- * Every option there is, and none with its default. The test below says so. The schema gives a value to the flags,
- * numbers and words that are not here.
+ * All options, each with another value than its default, as a test below checks. `withOthers` adds the flags, numbers
+ * and words that are missing here.
  */
 const EVERYTHING = withOthers(OPTIONS_SCHEMA, {
   issuer: ISSUER,
@@ -71,7 +71,7 @@ const EVERYTHING = withOthers(OPTIONS_SCHEMA, {
   ],
   passwordGrant: false,
   scopes: ['openid', 'read'],
-  // The keys say the algorithm.
+  // The option `keys` determines the algorithm.
   accessToken: { expiresIn: 60, audience: 'https://api.example', typ: 'JWT', alg: undefined },
   resources: [
     {
@@ -189,7 +189,7 @@ const EVERYTHING = withOthers(OPTIONS_SCHEMA, {
   clock: steppedClock()
 })
 
-/** A copy with another value than the default for each missing option whose schema tells one, at every depth. */
+/** Copies options, and adds another value than the default for each missing option with a default in the schema. */
 function withOthers<Of>(schema: TSchema, given: Of): Of {
   const variants = variantsOf(schema)
   if (Array.isArray(given)) {

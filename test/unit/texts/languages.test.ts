@@ -8,7 +8,7 @@ const MADE = new URL('languages.ts', FOLDER)
 
 type Head = Omit<Language, 'pages' | 'byEmail' | 'mails'>
 
-/** A head as the formatter writes it. */
+/** Prints the head of a language as the formatter writes it. */
 function printed({ name, direction, space, fonts, wordBreak, tall, aliases }: Head): string {
   const value = (of: unknown): string => {
     if (Array.isArray(of)) return `[${of.map(value).join(', ')}]`
@@ -18,7 +18,7 @@ function printed({ name, direction, space, fonts, wordBreak, tall, aliases }: He
   return `{\n${fields.map(([field, of]) => `    ${field}: ${value(of)}`).join(',\n')}\n  }`
 }
 
-t.test('generates the list of languages from the language files', async (t) => {
+t.test('keeps the generated list of languages equal to the heads of the language files', async (t) => {
   const heads = new Map<string, Head>(
     readdirSync(FOLDER)
       .filter((name) => name.endsWith('.json'))

@@ -19,7 +19,7 @@ const SUBJECT = {
   extra: { roles: ['reader'], address: { country: 'CH' } }
 }
 
-/** An instance whose key counts what it has to verify, and whose ring a test can change. */
+/** An instance whose key counts verifications, and whose key ring a test can replace. */
 async function instance(alg = 'ES256') {
   const clock = steppedClock()
   const key = await keyOf(alg)
@@ -67,21 +67,21 @@ async function instance(alg = 'ES256') {
   }
 }
 
-/** The header of a request; some refusals are returned. */
+/** Authenticates an Authorization header. Throws an error that `authenticate` returns. */
 async function authenticate(tokens: AccessTokens, authorization: string | undefined): Promise<AccessTokenClaims> {
   const found = await tokens.authenticate(authorization, null)
   if (found instanceof OAuthError) throw found
   return found
 }
 
-/** All ways in. */
+/** The functions that accept an access token. */
 const WAYS: Record<string, (tokens: AccessTokens, token: string) => Promise<AccessTokenClaims>> = {
   authenticate: async (tokens, token) => await authenticate(tokens, `Bearer ${token}`),
-  'authenticate, spelled otherwise': async (tokens, token) => await authenticate(tokens, `bEARER ${token}`),
+  'authenticate with bEARER': async (tokens, token) => await authenticate(tokens, `bEARER ${token}`),
   verify: async (tokens, token) => await tokens.verify(token, null)
 }
 
-/** Made here, or made elsewhere and verified here. */
+/** Tokens that an instance knows, because it has made or verified them. */
 const WARM: Record<string, (tokens: AccessTokens) => Promise<string>> = {
   'a token made here': async (tokens) => tokens.mint(SUBJECT),
   'a token verified here': async (tokens) => {

@@ -53,7 +53,7 @@ t.test('adds the claims requested in the id_token member, and ignores the userin
   t.not(claims['exp'], 5)
 })
 
-t.test('adds claims of the host, and standard ones only if requested', async (t) => {
+t.test('adds custom claims of the host, and standard claims of the host only if requested', async (t) => {
   const uses: unknown[] = []
   const { idTokens } = await world({
     claims: (user, context) => {
@@ -102,7 +102,7 @@ t.test('signs with the algorithm of the client, otherwise with RS256, otherwise 
 })
 
 // covers OIDF-oidcc-id-token-hint
-t.test('reads an ID token hint regardless of its expiry and signing key', async (t) => {
+t.test('reads an ID token as a hint after its expiry and under another key of the server', async (t) => {
   const { idTokens, clock, ring } = await world()
   const token = await idTokens.mint(subject)
   t.strictSame(await idTokens.readHint(token), { sub: 'u1', aud: 'spa', sid: 's1' })

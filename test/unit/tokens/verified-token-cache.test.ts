@@ -46,7 +46,7 @@ t.test('distinguishes two tokens with the same ending in both generations', asyn
   t.not(cache.get(other)?.claims?.sub, 'one')
 })
 
-t.test('DOS-token-cache keeps at least half the capacity of tokens, and never more than the capacity', async (t) => {
+t.test('DOS-token-cache keeps at least half the capacity of tokens, and at most the capacity', async (t) => {
   const capacity = 100
   const cache = verifiedTokenCache(capacity)
   for (let n = 0; n < 1000; n++) cache.set(token(n), claims(String(n)))

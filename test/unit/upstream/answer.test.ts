@@ -1,4 +1,4 @@
-/** The answer at the callback, before anything is asked of the provider. */
+/** Checks of the answer at the callback, before a request to the provider. */
 import t from '../../support/tap.ts'
 import { oauth2, oidc } from '../../../lib/connections/index.ts'
 import { checkUpstreamAnswer } from '../../../lib/protocol/upstream-answer.ts'
@@ -70,7 +70,7 @@ t.test('refuses an answer with an error or a mismatch, without calling the token
   t.match(await refusalOf(subject.authenticate(good, flow())), { reason: 'mismatch', message: /invalid_grant/ }, 'once')
 })
 
-t.test('returns the iss of the answer', async (t) => {
+t.test('returns the iss of the answer, or null without one', async (t) => {
   const expected = { state: 's', issuerPromised: false, acceptsIssuer: (iss: string) => iss === 'https://up.example' }
   t.strictSame(
     checkUpstreamAnswer(new URLSearchParams({ state: 's', code: 'c', iss: 'https://up.example' }), expected),
@@ -80,7 +80,7 @@ t.test('returns the iss of the answer', async (t) => {
 })
 
 // covers FED-8
-t.test('compares iss if it is present, and requires it only if the metadata promise it', async (t) => {
+t.test('compares iss if the answer has one, and accepts no iss if the metadata do not promise one', async (t) => {
   const server = await openidServer({
     sendsIss: false,
     metadata: { authorization_response_iss_parameter_supported: undefined }

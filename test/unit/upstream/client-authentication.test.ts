@@ -1,4 +1,4 @@
-/** How the client proves itself at the token endpoint. */
+/** Client authentication at the token endpoint of a provider. */
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto'
 import t from '../../support/tap.ts'
 import { apple, google, oauth2, oidc, type OidcOptions } from '../../../lib/connections/index.ts'

@@ -1,4 +1,4 @@
-/** The checks of an ID token before a user is signed in by it, against a provider that gets each thing wrong. */
+/** The checks of an ID token of a provider, with one fault at a time. */
 import { createHmac } from 'node:crypto'
 import t, { type Test } from '../../support/tap.ts'
 import { oidc } from '../../../lib/connections/index.ts'
@@ -23,7 +23,7 @@ async function provider(t: Test, switches: Partial<OpenidSwitches> = {}, places 
 }
 
 // covers FED-4
-t.test('signs in with a valid ID token', async (t) => {
+t.test('returns assertion, claims and tokens for a valid ID token', async (t) => {
   const server = await provider(t, {
     claims: { email: 'ann@example.com', email_verified: true, name: 'Ann', auth_time: 1_000 }
   })
@@ -41,7 +41,7 @@ t.test('signs in with a valid ID token', async (t) => {
 })
 
 // covers FED-4
-t.test('refuses an ID token with any single fault', async (t) => {
+t.test('refuses an ID token with a single fault in a claim, the header or the signature', async (t) => {
   const server = await provider(t)
   const other = signingKey()
   const [none, hs] = ['none', 'HS256']
@@ -87,12 +87,12 @@ t.test('refuses an ID token with any single fault', async (t) => {
   }
   for (const [name, switches] of Object.entries(wrong)) {
     Object.assign(server.is, usual, switches)
-    // Each with keys of its own: two that are unknown would not both be looked for.
+    // Use a new connection for each fault, because a connection looks for unknown keys once in ten seconds.
     t.match(await refusalOf(signInAt(upstreamOf(connectionTo(server)), server.answerTo)), { reason: 'id_token' }, name)
   }
 })
 
-t.test('keeps both issuers of a refused token for the log', async (t) => {
+t.test('reports the expected and the given issuer of a refused token', async (t) => {
   const server = await provider(t, { claims: { iss: 'https://user:canary@other.example/' } })
   t.same(await refusalOf(signInAt(upstreamOf(connectionTo(server)), server.answerTo)), {
     reason: 'id_token',
@@ -245,7 +245,7 @@ t.test('handles a trailing slash of the issuer in discovery, and compares the is
   )
 })
 
-t.test('checks times against the given clock', async (t) => {
+t.test('checks the expiry of an ID token against the given clock', async (t) => {
   const server = await provider(t, { now: () => 2_000_000_000 })
   const early = steppedClock(1_999_999_000_000)
   t.equal((await signInAt(upstreamOf(connectionTo(server), early), server.answerTo)).assertion.subject, 'person-1')

@@ -1,5 +1,5 @@
 /**
- * A sign-in at another implementation of OpenID Connect, oidc-provider, with all that it checks and sends by itself.
+ * A sign-in at oidc-provider, another implementation of OpenID Connect, with its own checks and parameters.
  */
 import t from '../../support/tap.ts'
 import { oidc } from '../../../lib/connections/index.ts'

@@ -1,4 +1,4 @@
-/** A provider that is slow, broken, hostile or not there: what it costs, and what is said of it. */
+/** Requests to a provider that is slow, broken, hostile or unreachable: limits and reports. */
 import dns from 'node:dns'
 import { createServer } from 'node:https'
 import { once } from 'node:events'
@@ -64,7 +64,7 @@ t.test('ends the sign-in on a broken response of any endpoint, without quoting i
 })
 
 // covers FED-17
-t.test('refuses a response of more than 256 kB', async (t) => {
+t.test('refuses a response of more than 256 KiB', async (t) => {
   const server = await provider(t)
   const usual = { ...server.routes }
   for (const route of ['GET /.well-known/openid-configuration', 'POST /token', 'GET /keys', 'GET /userinfo']) {
@@ -179,48 +179,51 @@ t.test('reports an unreachable provider and a self-signed certificate as an outa
   t.match(message, /SELF_SIGNED|CERT/)
 })
 
-t.test('queries an unavailable provider less and less often, and reports the outage once', async (t) => {
-  const server = await provider(t)
-  for (const [route, of] of [
-    ['GET /.well-known/openid-configuration', "the provider's metadata"],
-    ['GET /keys', "the provider's key set"]
-  ] as const) {
-    const clock = steppedClock(Date.now())
-    const told: string[] = []
-    const subject = upstreamOf(connectionTo(server.issuer), clock, {
-      down: (what, { message }) => told.push(`${what} down: ${message}`),
-      back: (what) => told.push(`${what} back`)
-    })
-    const usual = server.routes[route]
-    server.routes[route] = () => ({ status: 503, json: {} })
-    const path = route.slice(4)
-    const before = server.count(path)
-    const signIn = async (): Promise<{ reason: string }> => await refusalOf(signInAt(subject, server.answerTo))
-    for (const [pauseMs, times] of [
-      [0, 1],
-      [999, 1],
-      [1, 2],
-      [1999, 2],
-      [1, 3],
-      [4000, 4],
-      [8000, 5],
-      [9999, 5],
-      [1, 6],
-      [9999, 6],
-      [1, 7]
+t.test(
+  'queries an unavailable provider after pauses of 1 to 10 seconds, and reports the outage and its end once',
+  async (t) => {
+    const server = await provider(t)
+    for (const [route, of] of [
+      ['GET /.well-known/openid-configuration', "the provider's metadata"],
+      ['GET /keys', "the provider's key set"]
     ] as const) {
-      clock.step(pauseMs)
-      for (let i = 0; i < 10; i++) t.match(await signIn(), { reason: 'outage' })
-      t.equal(server.count(path) - before, times, `${path} after ${pauseMs} ms more`)
+      const clock = steppedClock(Date.now())
+      const told: string[] = []
+      const subject = upstreamOf(connectionTo(server.issuer), clock, {
+        down: (what, { message }) => told.push(`${what} down: ${message}`),
+        back: (what) => told.push(`${what} back`)
+      })
+      const usual = server.routes[route]
+      server.routes[route] = () => ({ status: 503, json: {} })
+      const path = route.slice(4)
+      const before = server.count(path)
+      const signIn = async (): Promise<{ reason: string }> => await refusalOf(signInAt(subject, server.answerTo))
+      for (const [pauseMs, times] of [
+        [0, 1],
+        [999, 1],
+        [1, 2],
+        [1999, 2],
+        [1, 3],
+        [4000, 4],
+        [8000, 5],
+        [9999, 5],
+        [1, 6],
+        [9999, 6],
+        [1, 7]
+      ] as const) {
+        clock.step(pauseMs)
+        for (let i = 0; i < 10; i++) t.match(await signIn(), { reason: 'outage' })
+        t.equal(server.count(path) - before, times, `${path} after ${pauseMs} ms more`)
+      }
+      t.match(told, [`${of} down`], 'one report of a hundred failures')
+      if (usual !== undefined) server.routes[route] = usual
+      clock.step(10_000)
+      t.equal((await signInAt(subject, server.answerTo)).assertion.subject, 'person-1', 'without a restart')
+      t.match(told, [/down/, `${of} back`])
+      t.equal(told.length, 2)
     }
-    t.match(told, [`${of} down`], 'one report of a hundred failures')
-    if (usual !== undefined) server.routes[route] = usual
-    clock.step(10_000)
-    t.equal((await signInAt(subject, server.answerTo)).assertion.subject, 'person-1', 'without a restart')
-    t.match(told, [/down/, `${of} back`])
-    t.equal(told.length, 2)
   }
-})
+)
 
 t.test('reports an outage of the token endpoint once, and also its end', async (t) => {
   const server = await provider(t)
@@ -396,7 +399,7 @@ t.test('refuses a host name that resolves to an address nearer than the provider
     ['::ffff:192.168.0.1', PUBLIC, 'TOO_NEAR'],
     ['64:ff9b::7f00:1', PUBLIC, 'TOO_NEAR'],
     ['fe80::1', PRIVATE_NETWORK, 'TOO_NEAR'],
-    // It is connected to, and is no server of TLS.
+    // Allowed. The call fails later, because the server does not speak TLS.
     ['127.0.0.1', THIS_MACHINE, /^(?!TOO_NEAR)/]
   ] as const) {
     dns.lookup = ((_name: string, _options: object, tell: (error: null, found: unknown[]) => void) => {
