@@ -74,7 +74,7 @@ t.test('verifies a short placeholder instead of a password that is too long', as
   t.ok((seen[0] ?? '').length < 100)
 })
 
-t.test('signs in an unverified user by a username in another case if verification is optional', async (t) => {
+t.test('signs in an unverified user by a username in any case if verification is optional', async (t) => {
   const w = await world()
   const user = await w.addUser({ emailVerified: false })
   for (const username of ['ada@example.com', 'Ada@Example.COM']) {
@@ -168,7 +168,7 @@ t.test('confirmAuthentic', async (t) => {
 
 // covers ASVS-7.4.3
 t.test('leaves no session for the old password when a sign-in overlaps a password change', async (t) => {
-  // The sign-in saves its session `lag` turns after its password check.
+  // The session is saved `lag` turns after the password check.
   for (let lag = 0; lag < 40; lag++) {
     const w = await world()
     const user = await w.addUser()
@@ -201,7 +201,7 @@ t.test('leaves no session for the old password when a sign-in overlaps a passwor
 })
 
 t.test('outdated password hash', async (t) => {
-  t.test('replaces an outdated hash once, after the sign-in is answered', async (t) => {
+  t.test('replaces an outdated hash once after the answer', async (t) => {
     const w = await world()
     const user = await w.addUser({ passwordHash: BCRYPT })
     await authenticatePassword({ username: 'ada@example.com', password: PASSWORD, ...at }, w.deps)
@@ -240,7 +240,7 @@ t.test('outdated password hash', async (t) => {
     t.equal(await w.passwordHashOf(user.id), newer)
   })
 
-  t.test('reports the error when the store cannot replace the hash', async (t) => {
+  t.test('reports a failure to replace the hash', async (t) => {
     const w = await world({
       users: (store) => ({
         ...store,
