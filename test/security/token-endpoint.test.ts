@@ -96,7 +96,7 @@ t.test('refuses a parameter that is too long or of another type, never drops it'
   const rows: Array<[string, Record<string, unknown>, string]> = [
     ['scope of 1025', { scope: 'a'.repeat(1025) }, 'invalid_scope'],
     ['51 scopes', { scope: Array.from({ length: 51 }, (_, i) => `s${i}`).join(' ') }, 'invalid_scope'],
-    ['scope of 5000', { scope: 'a'.repeat(5000) }, 'invalid_request'],
+    ['scope of 5000', { scope: 'a'.repeat(5000) }, 'invalid_scope'],
     ['scope as a list', { scope: ['openid'] }, 'invalid_request'],
     ['client_id too long', { client_id: 'a'.repeat(1600) }, 'invalid_request'],
     ['client_id as a number', { client_id: 1 }, 'invalid_request'],
