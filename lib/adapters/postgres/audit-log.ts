@@ -18,13 +18,18 @@ export function postgresAudit(db: PostgresDatabase, { schema, ...others }: Postg
   const prefix = schema === undefined ? '' : `${quoted(schema, 'schema')}.`
   const table = `${prefix}authority_audit`
   const { query, prepare, pending } = connect(db, { component: 'audit', steps: stepsOf(prefix), prefix, named: true })
+  const run: typeof query = async (sql, ...values) => {
+    let number = 0
+    return await query(
+      sql.replaceAll('?', () => `$${++number}`),
+      ...values
+    )
+  }
   return {
-    ...sqlAudit('postgres', table, async (sql, ...values) => {
-      let number = 0
-      return await query(
-        sql.replaceAll('?', () => `$${++number}`),
-        ...values
-      )
+    ...sqlAudit('postgres', table, {
+      run,
+      both: async ([one, ...values], [other, ...others]) =>
+        await run(`WITH one AS (${one}) ${other}`, ...values, ...others)
     }),
     prepare,
     pending

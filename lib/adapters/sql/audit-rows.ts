@@ -3,8 +3,14 @@ import { pageOf, placeAfter } from '../../protocol/audit-place.ts'
 import { integer, isRow, jsonObject, type Row, text, textOrNull } from './rows.ts'
 
 type Value = string | number | null
-/** Runs one statement in a transaction of its own. Each `?` in `sql` stands for the next value. */
-type Run = (sql: string, ...values: Value[]) => Promise<Row[]>
+/** Each `?` in `sql` stands for the next value. */
+type Statement = [sql: string, ...values: Value[]]
+interface Access {
+  /** Runs one statement in a transaction of its own. */
+  run(...statement: Statement): Promise<Row[]>
+  /** Runs two statements on different rows in one transaction. */
+  both(one: Statement, other: Statement): Promise<unknown>
+}
 
 const COLUMNS = ['chain', 'seq', 'at', 'action', 'outcome', 'user_id', 'actor_id', 'ip', 'entry', 'mac'] as const
 
@@ -89,8 +95,8 @@ function entryOf(row: Row): AuditEntry {
   }
 }
 
-/** An audit log over a table. Each statement is a transaction of its own. */
-export function sqlAudit(kind: string, table: string, run: Run): Omit<AuditLog, 'prepare'> {
+/** An audit log over a table. */
+export function sqlAudit(kind: string, table: string, { run, both }: Access): Omit<AuditLog, 'prepare'> {
   const columns = COLUMNS.join(', ')
   const insert = `INSERT INTO ${table} (${columns}) VALUES (${COLUMNS.map(() => '?').join(', ')}) RETURNING 1 AS done`
   const oldest = `SELECT chain FROM ${table} WHERE at < ? AND action <> '${PRUNED}' ORDER BY at, chain, seq LIMIT 1`
@@ -132,12 +138,11 @@ export function sqlAudit(kind: string, table: string, run: Run): Omit<AuditLog, 
       const rows = await run(prefix, chain, before, limit)
       const last = rows.at(-1)
       if (last !== undefined) {
-        // Keeps the last of the old entries as a mark of the removed ones, and writes the mark first. If the process
-        // stops after that, a later call removes the rest.
+        // Keeps the last of the old entries as a mark of the removed ones. A mark with entries before it, or a removal
+        // without a mark, would look like tampering, so one transaction does both.
         const mark = prunedEntry({ chain, seq: integer(last, 'seq'), at: integer(last, 'at'), mac: text(last, 'mac') })
         const row = rowOf(mark)
-        await run(replace, ...REPLACED.map((name) => row[name]), chain, mark.seq)
-        await run(remove, chain, mark.seq)
+        await both([replace, ...REPLACED.map((name) => row[name]), chain, mark.seq], [remove, chain, mark.seq])
         changed += rows.length
       }
       return changed

@@ -22,14 +22,13 @@ const STEPS = [
  * open on it across an `await`. Versioned migrations make the table, by `prepare` or at the first use.
  */
 export function sqliteAudit(db: SqliteDatabase): AuditLog {
-  const { query, change, prepare, pending } = connectMigrated(db, 'audit', STEPS)
+  const { query, change, transaction, prepare, pending } = connectMigrated(db, 'audit', STEPS)
   return {
-    ...sqlAudit(
-      'sqlite',
-      NAME,
-      async (sql, ...values) =>
-        await patient(async () => (sql.startsWith('SELECT') ? query(sql, ...values) : change(sql, ...values)))
-    ),
+    ...sqlAudit('sqlite', NAME, {
+      run: async (sql, ...values) =>
+        await patient(async () => (sql.startsWith('SELECT') ? query(sql, ...values) : change(sql, ...values))),
+      both: async (one, other) => await patient(async () => transaction(() => [change(...one), change(...other)]))
+    }),
     prepare,
     pending
   }

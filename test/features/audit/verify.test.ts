@@ -1,6 +1,7 @@
 import t from '../../support/tap.ts'
-import { type AuditFault } from '../../../lib/index.ts'
-import { allOf, audited, SUBJECTS } from './world.ts'
+import { type AuditFault, type AuditLog } from '../../../lib/index.ts'
+import { macOf, NO_MAC, verifyAudit } from '../../../lib/features/audit/chain.ts'
+import { allOf, audited, entry, SUBJECTS } from './world.ts'
 
 const { sqlite, postgres } = SUBJECTS
 
@@ -182,6 +183,58 @@ t.test('verifies a log whose old entries were pruned', async (t) => {
   )
   t.same((await app.authority.verifyAudit()).faults, [])
 })
+
+for (const [kind, make] of Object.entries({ sqlite, postgres })) {
+  t.test(
+    `${kind}: verifyAudit reports nothing, whichever statement of a prune was the last of its process`,
+    async (t) => {
+      const { log, another } = await make(t)
+      await chained(log, 20)
+      let left = Infinity
+      const stopping = another?.(() => {
+        if (left-- <= 0) throw new Error('The process has stopped.')
+      })
+      await stopping?.prepare?.()
+      for (let statements = 0; statements < 7; statements++) {
+        left = statements
+        await stopping?.prune(1000, 3, 0).catch(() => {})
+        t.same((await verifyAudit(log, [KEY])).faults, [], `${statements} statements`)
+      }
+      t.equal((await log.head('one'))?.seq, 20)
+      t.equal((await allOf(log))[0]?.action, 'audit_pruned')
+    }
+  )
+
+  t.test(`${kind}: verifyAudit reports nothing while several instances prune at once`, async (t) => {
+    const { log, another } = await make(t)
+    await chained(log, 100)
+    const logs = Array.from({ length: 3 }, () => another?.(() => {}))
+    let pruning = true
+    const pruned = Promise.all(
+      logs.map(async (one, index) => {
+        while (((await one?.prune(91 + index, 5 + index, 0)) ?? 0) > 0);
+      })
+    ).finally(() => (pruning = false))
+    while (pruning) t.same((await verifyAudit(log, [KEY])).faults, [])
+    await pruned
+    t.same(
+      (await allOf(log)).map(({ seq }) => seq),
+      [92, 93, 94, 95, 96, 97, 98, 99, 100]
+    )
+  })
+}
+
+const KEY = new Uint8Array(32)
+
+/** Appends a chain of so many entries, which are 1 ms apart. */
+async function chained(log: AuditLog, count: number): Promise<void> {
+  let mac = NO_MAC
+  for (let seq = 1; seq <= count; seq++) {
+    const one = entry({ seq, at: seq })
+    mac = macOf(KEY, one, mac)
+    await log.append({ ...one, mac })
+  }
+}
 
 /** The entries once there are so many; those at the end of an act are written after its answer. */
 async function settled(log: Parameters<typeof allOf>[0], count: number) {

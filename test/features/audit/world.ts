@@ -21,6 +21,8 @@ export interface Subject {
   steps?(sql: string): Promise<string>
   /** Runs SQL on the table, with the trigger. */
   sql?(sql: string): Promise<void>
+  /** Another log on the same table. It calls `before` before each statement. */
+  another?(before: () => void): AuditLog
 }
 
 type Make = (t: Test) => Promise<Subject>
@@ -37,6 +39,19 @@ export const SUBJECTS: Record<'memory' | 'sqlite' | 'postgres', Make> = {
     return {
       log,
       sql,
+      another: (before) =>
+        sqliteAudit({
+          exec: (text) => db.exec(text),
+          prepare(text) {
+            const statement = db.prepare(text)
+            return Object.assign(Object.create(statement), {
+              all(...values: unknown[]) {
+                before()
+                return statement.all(...values)
+              }
+            })
+          }
+        }),
       steps: async (text) => JSON.stringify(db.prepare(`EXPLAIN QUERY PLAN ${text}`).all()),
       async tamper(text) {
         await sql('DROP TRIGGER IF EXISTS authority_audit_stays')
@@ -55,6 +70,16 @@ export const SUBJECTS: Record<'memory' | 'sqlite' | 'postgres', Make> = {
     return {
       log,
       sql,
+      another: (before) =>
+        postgresAudit(
+          {
+            async query(text, values) {
+              before()
+              return await pool.query(text, values)
+            }
+          },
+          { schema: 'auth' }
+        ),
       async tamper(text) {
         await sql('ALTER TABLE auth.authority_audit DISABLE TRIGGER USER')
         await sql(text)
