@@ -110,8 +110,12 @@ export function hashingThreads<Call>({
     thread.job?.reject(
       new HashingThreadError(`The thread that hashed ended with code ${code}.`, cause === undefined ? {} : { cause })
     )
-    const next = waiting.shift()
-    if (next !== undefined) begin(next)
+    // Repeats this if no thread starts, because no other event may reach the waiting calls.
+    while (count < size) {
+      const next = waiting.shift()
+      if (next === undefined) return
+      begin(next)
+    }
   }
 
   function begin(job: Job<Call>): void {

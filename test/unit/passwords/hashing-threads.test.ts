@@ -53,6 +53,24 @@ t.test('fails the call when the thread cannot start', async (t) => {
   await t.rejects(forbidden.run(call('a')), { message: 'not allowed' }, 'and holds no place')
 })
 
+t.test('fails all waiting calls when a thread ends and no other can start', async (t) => {
+  let started = false
+  const threads = hashingThreads({
+    start() {
+      if (started) throw new Error('not allowed')
+      started = true
+      return start()
+    },
+    size: 1,
+    restMs: REST_MS
+  })
+  const results = await Promise.allSettled(['exit', 'a', 'b', 'c'].map(async (name) => await threads.run(call(name))))
+  t.same(
+    results.map((result) => (result.status === 'rejected' ? (result.reason as Error).message : result.value)),
+    ['The thread that hashed ended with code 7.', 'not allowed', 'not allowed', 'not allowed']
+  )
+})
+
 t.test('returns each of 200 parallel answers to its own caller', async (t) => {
   const threads = hashingThreads({ start, size: 3, restMs: REST_MS })
   const passwords = Array.from({ length: 200 }, (_none, index) => `p${index}`)
