@@ -1,4 +1,5 @@
 import { deepEqual, equal, notEqual, ok, rejects } from 'node:assert/strict'
+import { pageFrom } from '../boundary/answers.ts'
 import { hostUserStore } from '../boundary/host-stores.ts'
 import { steppedClock } from './doubles.ts'
 import { HOSTILE_STRINGS, caseOf, parallel, tally } from './contract.ts'
@@ -23,11 +24,15 @@ import {
 } from './user-fixtures.ts'
 
 /**
- * Wraps the store as the plugin does. The wrapper turns `undefined` into `null`, reads 0, 1 and a Date as booleans, and
- * drops users above the `limit` of a list. A call rejects if the store returns another wrong value.
+ * Wraps the store as the plugin does. The wrapper turns `undefined` into `null`, and reads 0, 1 and a Date as booleans.
+ * A call rejects if the store returns another wrong value. Unlike the plugin, `list` keeps users above the `limit`, so
+ * that a case finds them.
  */
 function asRead<Subject extends UserStoreSubject>(subject: Subject): Subject {
-  return { ...subject, store: hostUserStore(subject.store, steppedClock()) }
+  const { store } = subject
+  const read = hostUserStore(store, steppedClock())
+  if (read.list !== undefined) read.list = async (query) => pageFrom('users.list', await store.list?.(query), Infinity)
+  return { ...subject, store: read }
 }
 
 /**

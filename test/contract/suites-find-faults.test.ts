@@ -163,6 +163,12 @@ const MISTAKES: Record<
       'remove: twenty at once all resolve'
     ]
   },
+  'ignores the limit of a list': {
+    make: (store) => ({
+      list: async (query) => await store.list({ ...query, limit: 100 })
+    }),
+    found: ['list: has every user once in pages of any size, the newest first']
+  },
   'rejects the removal of an unknown user': {
     make: (store) => ({
       async remove(id) {
@@ -184,7 +190,7 @@ for (const [what, { make, found }] of Object.entries(MISTAKES))
     )
     for (const name of found) t.ok(names.includes(name), name)
     t.ok(
-      names.every((name) => /^(?:find|update|remove): /.test(name)),
+      names.every((name) => /^(?:find|list|update|remove): /.test(name)),
       names.join(', ')
     )
   })
