@@ -182,7 +182,7 @@ export const METRICS = {
     labels: { 'error.type': CLIENT_FAILURES }
   },
   'authority.account.registered': { description: 'Accounts that were created.', labels: {} },
-  'authority.account.removed': { description: 'Accounts that their people removed.', labels: {} },
+  'authority.account.removed': { description: 'Accounts that were removed.', labels: {} },
   'authority.identity.linked': {
     description: 'Accounts at other providers that were connected to users.',
     labels: { by: LINKED_BY }
@@ -264,7 +264,7 @@ export const METRICS = {
     gauge: true
   },
   'authority.key.age': {
-    description: 'For how long the key that signs now has, where this service makes the keys.',
+    description: 'The age of the current signing key, if this service makes its own keys.',
     labels: { alg: JWS_ALGS },
     unit: 's',
     gauge: true

@@ -50,7 +50,7 @@ function outcomeOf(limits: readonly AttemptLimit[], reply: unknown): AttemptOutc
 }
 
 const unreadable = (): TypeError =>
-  new TypeError('Redis holds a counter that is none, or answered with what is no count.')
+  new TypeError('Redis answered with an invalid count. Another program may have changed a counter.')
 
 function count(text: string | undefined): number {
   const number = Number(text)
