@@ -18,7 +18,7 @@ async function forms(test: PagesApp): Promise<Record<(typeof POSTS)[number], Rec
 }
 
 // covers ASVS-3.5.1
-t.test('rejects a form from another site with 403 before any effect', async (t) => {
+t.test('rejects a form from another or an unknown origin with 403, and without an effect', async (t) => {
   const test = await pagesApp(t, { limits: { register: { max: 1 }, passwordReset: { max: 1 }, refresh: { max: 1 } } })
   const good = await forms(test)
   const told = test.w.told.length
@@ -76,7 +76,7 @@ t.test('rejects a form from another site with 403 before any effect', async (t) 
 })
 
 // covers ASVS-3.5.1
-t.test('accepts posts of our own pages', async (t) => {
+t.test('accepts a form of our own page, also when one of its two origin headers is missing', async (t) => {
   const test = await pagesApp(t)
   const table: Array<[string, Record<string, string>]> = [
     ['today', OWN],
@@ -92,7 +92,7 @@ t.test('accepts posts of our own pages', async (t) => {
 const json = async (test: PagesApp, url: string, payload: object): Promise<number> =>
   (await test.app.inject({ method: 'POST', url, payload })).statusCode
 
-t.test('pages and JSON endpoints share their limits', async (t) => {
+t.test('shares rate limits between the account pages and their JSON endpoints', async (t) => {
   const register = await pagesApp(t, { limits: {}, fields: Type.Object({ nickname: Type.Optional(Type.String()) }) })
   t.equal(await json(register, '/auth/register', { username: 'ada', password: PASSWORD }), 201)
   t.equal((await register.post('/auth/signup', { username: 'bob', password: PASSWORD, nickname: '' })).statusCode, 303)
@@ -166,7 +166,7 @@ t.test('applies no limit to opening the link of a message, valid or not', async 
   t.equal((await test.get(`/auth/verify-email?token=${wrong}`)).statusCode, 400)
 })
 
-t.test('sends the rate limit reply of the host instead of the page, or only its status', async (t) => {
+t.test('sends the body of onLimit instead of the page, and the page when onLimit returns no body', async (t) => {
   const bodies: Array<[unknown, string | RegExp | undefined]> = [
     [{ wait: true }, '{"wait":true}'],
     ['slow down', 'slow down'],
@@ -297,28 +297,31 @@ t.test('answers an unexpected error with 503 and a constant text, and logs its c
   t.notOk(JSON.stringify(test.sent).includes('SQLITE'))
 })
 
-t.test('shows a full hashing queue on the form with Retry-After, and keeps the link valid', async (t) => {
-  const test = await pagesApp(t)
-  await test.w.addUser()
-  const token = await test.resetToken()
-  const { hash } = test.w.deps.hashing
-  test.w.deps.hashing.hash = async () => {
-    throw new OAuthError('temporarily_unavailable', 'Too busy.', { headers: { 'retry-after': '2' } })
+t.test(
+  'answers 503 with Retry-After on the form when the hashing queue is full, and keeps the link valid',
+  async (t) => {
+    const test = await pagesApp(t)
+    await test.w.addUser()
+    const token = await test.resetToken()
+    const { hash } = test.w.deps.hashing
+    test.w.deps.hashing.hash = async () => {
+      throw new OAuthError('temporarily_unavailable', 'Too busy.', { headers: { 'retry-after': '2' } })
+    }
+    for (const [name, page] of [
+      ['signup', 'signup'],
+      ['reset-password', 'reset_password']
+    ] as const) {
+      const reply = await test.post(`/auth/${name}`, { username: 'eve', token, password: NEXT_PASSWORD })
+      t.equal(reply.statusCode, 503)
+      t.equal(reply.headers['retry-after'], '2')
+      t.match(test.last(), { page, content: { error: { error: 'temporarily_unavailable' } } })
+    }
+    test.w.deps.hashing.hash = hash
+    t.equal((await test.post('/auth/reset-password', { token, password: NEXT_PASSWORD })).statusCode, 303)
   }
-  for (const [name, page] of [
-    ['signup', 'signup'],
-    ['reset-password', 'reset_password']
-  ] as const) {
-    const reply = await test.post(`/auth/${name}`, { username: 'eve', token, password: NEXT_PASSWORD })
-    t.equal(reply.statusCode, 503)
-    t.equal(reply.headers['retry-after'], '2')
-    t.match(test.last(), { page, content: { error: { error: 'temporarily_unavailable' } } })
-  }
-  test.w.deps.hashing.hash = hash
-  t.equal((await test.post('/auth/reset-password', { token, password: NEXT_PASSWORD })).statusCode, 303)
-})
+)
 
-t.test('answers with plain text if even the error page fails', async (t) => {
+t.test('answers 503 in plain text when the error page fails too', async (t) => {
   const test = await pagesApp(t, {
     deps: ({ pages }) => ({
       pages: {
@@ -355,7 +358,7 @@ t.test("passes errors of a host's hook to the host's error handler", async (t) =
   t.equal(test.last().page, 'error', 'and ours do not')
 })
 
-t.test('puts no token and no password into a URL of any answer', async (t) => {
+t.test('puts no token and no password into the links and redirects of the account pages', async (t) => {
   const test = await pagesApp(t)
   const good = await forms(test)
   const secrets = [PASSWORD, NEXT_PASSWORD, good['reset-password'].token ?? '', good['verify-email'].token ?? '']
@@ -372,7 +375,7 @@ t.test('puts no token and no password into a URL of any answer', async (t) => {
       t.notOk(secrets.some((secret) => decodeURIComponent(String(url).replaceAll('+', ' ')).includes(secret)))
 })
 
-t.test('gives each page route a schema with a summary', async (t) => {
+t.test('gives each account page route a schema with a summary', async (t) => {
   const seen: Array<{ url: string; method: unknown; schema: unknown }> = []
   await pagesApp(t, {
     host: (app) => {

@@ -12,7 +12,7 @@ const FIELDS = Type.Object({
   news: Type.Boolean()
 })
 
-/** No page, URL or log line contains a password or, except for the hidden field, a token. */
+/** Returns the secrets found in pages, events and log lines. The hidden token field of a page does not count. */
 function secretsOf(test: PagesApp): string[] {
   const told = JSON.stringify([
     test.sent.map(({ content: { token: _token, ...content }, settings }) => [content, settings]),
@@ -24,7 +24,7 @@ function secretsOf(test: PagesApp): string[] {
 
 const FIELD = { type: 'text', required: false, value: '', hint: null, choices: [], limits: {}, lang: null }
 
-t.test('sign-up: shows the form with the login hint and the links of the journey', async (t) => {
+t.test('sign-up: shows the form with the login hint, and keeps the authorization request in its links', async (t) => {
   const test = await pagesApp(t, { fields: FIELDS })
   const reply = await test.get(`/auth/signup${JOURNEY}&login_hint=Ada&password=x`)
   t.equal(reply.statusCode, 200)
@@ -192,7 +192,7 @@ t.test('sign-up: shows errors in the language of the request, with the rule that
 })
 
 // covers ENUM-register ASVS-6.3.8
-t.test('answers a sign-up with confirmation the same for free and taken names, and signs nobody in', async (t) => {
+t.test('answers a sign-up with verifyEmail the same for free and taken names, and signs nobody in', async (t) => {
   const test = await pagesApp(t, { verifyEmail: true, fields: Type.Object({ nickname: Type.Optional(Type.String()) }) })
   const seen: unknown[] = []
   for (const fields of [
@@ -222,7 +222,7 @@ t.test('answers a sign-up with confirmation the same for free and taken names, a
 })
 
 // covers ENUM-reset ASVS-6.3.8
-t.test('answers the forgotten password page the same for every name', async (t) => {
+t.test('answers the forgotten password form the same for known, unknown and malformed names', async (t) => {
   const test = await pagesApp(t)
   const seen: unknown[] = []
   for (const fields of [{}, { disabled: true }, { passwordHash: '' }, { emailVerified: false }, null]) {
@@ -282,55 +282,58 @@ t.test('forgotten password: shows the form, and an error for an empty form', asy
 })
 
 // covers ASVS-6.4.3 ASVS-3.5.3
-t.test('reset: opening the link keeps it valid, and the form works once without a sign-in', async (t) => {
-  const test = await pagesApp(t)
-  const user = await test.w.addUser()
-  await test.w.addSession(user.id, 'thief')
-  const token = await test.resetToken()
-  for (let i = 0; i < 20; i++) t.equal((await test.get(`/auth/reset-password?token=${token}`)).statusCode, 200)
-  t.equal(
-    (await test.app.inject({ method: 'HEAD', url: `/auth/reset-password?token=${token}` })).statusCode,
-    200,
-    'nor does a HEAD'
-  )
-  t.strictSame(test.last(), {
-    page: 'reset_password',
-    content: {
-      action: '/auth/reset-password',
-      error: null,
-      token,
-      username: 'ada@example.com',
-      minLength: 8,
-      loginUrl: '/auth/login',
-      done: false
-    },
-    settings: { statusCode: 200, clientName: null, uiLocales: [], formActions: [], secretAddress: true }
-  })
-  t.strictSame(await test.w.sids(user.id), ['thief'])
-
-  const refused = await test.post('/auth/reset-password', { token, password: 'short' })
-  t.equal(refused.statusCode, 400)
-  t.match(
-    test.last(),
-    {
+t.test(
+  'reset: keeps the link valid when it is opened, and the form sets the password and signs nobody in',
+  async (t) => {
+    const test = await pagesApp(t)
+    const user = await test.w.addUser()
+    await test.w.addSession(user.id, 'thief')
+    const token = await test.resetToken()
+    for (let i = 0; i < 20; i++) t.equal((await test.get(`/auth/reset-password?token=${token}`)).statusCode, 200)
+    t.equal(
+      (await test.app.inject({ method: 'HEAD', url: `/auth/reset-password?token=${token}` })).statusCode,
+      200,
+      'nor does a HEAD'
+    )
+    t.strictSame(test.last(), {
       page: 'reset_password',
-      content: { error: { error: 'invalid_password', field: 'password' }, token, done: false }
-    },
-    'a bad password uses nothing up'
-  )
+      content: {
+        action: '/auth/reset-password',
+        error: null,
+        token,
+        username: 'ada@example.com',
+        minLength: 8,
+        loginUrl: '/auth/login',
+        done: false
+      },
+      settings: { statusCode: 200, clientName: null, uiLocales: [], formActions: [], secretAddress: true }
+    })
+    t.strictSame(await test.w.sids(user.id), ['thief'])
 
-  const reply = await test.post('/auth/reset-password', { token, password: NEXT_PASSWORD })
-  t.equal(reply.statusCode, 303)
-  await test.follow(reply)
-  t.match(test.last(), {
-    page: 'reset_password',
-    content: { error: null, token: '', done: true, loginUrl: '/auth/login' }
-  })
-  t.strictSame(test.signedIn, [])
-  t.strictSame(await test.w.sids(user.id), [])
-  t.equal(await test.w.deps.hashing.verify((await test.w.passwordHashOf(user.id)) ?? null, NEXT_PASSWORD), 'match')
-  t.strictSame(secretsOf(test), [])
-})
+    const refused = await test.post('/auth/reset-password', { token, password: 'short' })
+    t.equal(refused.statusCode, 400)
+    t.match(
+      test.last(),
+      {
+        page: 'reset_password',
+        content: { error: { error: 'invalid_password', field: 'password' }, token, done: false }
+      },
+      'a bad password uses nothing up'
+    )
+
+    const reply = await test.post('/auth/reset-password', { token, password: NEXT_PASSWORD })
+    t.equal(reply.statusCode, 303)
+    await test.follow(reply)
+    t.match(test.last(), {
+      page: 'reset_password',
+      content: { error: null, token: '', done: true, loginUrl: '/auth/login' }
+    })
+    t.strictSame(test.signedIn, [])
+    t.strictSame(await test.w.sids(user.id), [])
+    t.equal(await test.w.deps.hashing.verify((await test.w.passwordHashOf(user.id)) ?? null, NEXT_PASSWORD), 'match')
+    t.strictSame(secretsOf(test), [])
+  }
+)
 
 // covers ASVS-6.4.3 ASVS-6.5.1
 t.test('sets one password when 50 forms use the same reset token at once', async (t) => {
@@ -419,7 +422,7 @@ t.test('shows the same error page for every kind of invalid link, opened or post
 })
 
 // covers ASVS-3.5.3
-t.test('confirms an address only with the button, and once', async (t) => {
+t.test('confirms an email address only when the form is sent, and only once', async (t) => {
   const test = await pagesApp(t)
   const user = await test.w.addUser({ emailVerified: false })
   const token = await test.verifyToken(user.id)
@@ -464,7 +467,7 @@ t.test('confirms an address only with the button, and once', async (t) => {
   t.strictSame(test.signedIn, [])
 })
 
-t.test('offers each page only if the options and the user store support it', async (t) => {
+t.test('offers each account page only if the options and the user store support it', async (t) => {
   const without = (...methods: Array<keyof UserStore>) => ({
     users: (store: UserStore): UserStore =>
       Object.fromEntries(
@@ -510,7 +513,7 @@ t.test('puts the prefix of the host before the form address and the sign-in link
   }
 })
 
-t.test('shows an error page for an authorization request of an invalid client, before any effect', async (t) => {
+t.test('shows an error page for an authorization request of an unknown client, and has no effect', async (t) => {
   const test = await pagesApp(t)
   const user = await test.w.addUser()
   const token = await test.resetToken()

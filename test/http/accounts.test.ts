@@ -100,7 +100,7 @@ t.test('register: rejects a taken username in any spelling with 409, and changes
 })
 
 // covers ASVS-6.2.1 ASVS-6.2.4 ASVS-6.2.9 ASVS-6.2.11
-t.test('register: answers invalid_password with the reason', async (t) => {
+t.test('register: rejects a weak password with invalid_password and the reason', async (t) => {
   const test = await testApp({ issuer: 'https://wonderland.example' })
   t.teardown(test.close)
   const cases: Array<[string, RegExp]> = [
@@ -204,44 +204,52 @@ t.test('register: answers 400 for an invalid body, and names the field', async (
   t.equal((await post(test, '/auth/register', good)).statusCode, 201)
 })
 
-t.test('with verifyEmail, starts a sign-up with a write for any name, and changes no taken account', async (t) => {
-  const users = memoryUserStore()
-  const state = memoryState()
-  let calls: string[] = []
-  const noted = <Methods extends object>(methods: Methods): Methods =>
-    Object.fromEntries(
-      Object.entries(methods).map(([name, method]: [string, (...given: unknown[]) => Promise<unknown>]) => [
-        name,
-        async (...given: unknown[]) => {
-          const result = await method(...given)
-          calls.push(name)
-          return result
-        }
-      ])
-    ) as Methods
-  const test = await testApp({
-    users: noted(users),
-    state: { ...state, oneTimeTokens: noted(state.oneTimeTokens) },
-    registration: { verifyEmail: true }
-  })
-  t.teardown(test.close)
-  await users.create({ username: 'cleo@example.com', email: 'cleo@example.com', passwordHash: null })
-  await users.create({ username: 'dan@example.com', email: 'dan@example.com', emailVerified: true, passwordHash: 'x' })
-  const signUpAs = async (username: string): Promise<string[]> => {
-    calls = []
-    const payload = { username, password: 'correct horse battery' }
-    t.equal((await test.app.inject({ method: 'POST', url: '/auth/register', payload })).statusCode, 202)
-    return [...calls]
+t.test(
+  'with verifyEmail, writes to a store first for a new and for a taken name, and changes no taken account',
+  async (t) => {
+    const users = memoryUserStore()
+    const state = memoryState()
+    let calls: string[] = []
+    const noted = <Methods extends object>(methods: Methods): Methods =>
+      Object.fromEntries(
+        Object.entries(methods).map(([name, method]: [string, (...given: unknown[]) => Promise<unknown>]) => [
+          name,
+          async (...given: unknown[]) => {
+            const result = await method(...given)
+            calls.push(name)
+            return result
+          }
+        ])
+      ) as Methods
+    const test = await testApp({
+      users: noted(users),
+      state: { ...state, oneTimeTokens: noted(state.oneTimeTokens) },
+      registration: { verifyEmail: true }
+    })
+    t.teardown(test.close)
+    await users.create({ username: 'cleo@example.com', email: 'cleo@example.com', passwordHash: null })
+    await users.create({
+      username: 'dan@example.com',
+      email: 'dan@example.com',
+      emailVerified: true,
+      passwordHash: 'x'
+    })
+    const signUpAs = async (username: string): Promise<string[]> => {
+      calls = []
+      const payload = { username, password: 'correct horse battery' }
+      t.equal((await test.app.inject({ method: 'POST', url: '/auth/register', payload })).statusCode, 202)
+      return [...calls]
+    }
+    t.equal((await signUpAs('ann@example.com')).at(0), 'create')
+    await test.messages.next('verify_email')
+    for (const taken of ['ann', 'cleo', 'dan']) {
+      const before = await users.findByUsername(`${taken}@example.com`)
+      t.equal((await signUpAs(`${taken}@example.com`)).at(0), 'put', taken)
+      t.strictSame(await users.findByUsername(`${taken}@example.com`), before, 'nothing of the account is written')
+      await test.messages.next('already_registered')
+    }
   }
-  t.equal((await signUpAs('ann@example.com')).at(0), 'create')
-  await test.messages.next('verify_email')
-  for (const taken of ['ann', 'cleo', 'dan']) {
-    const before = await users.findByUsername(`${taken}@example.com`)
-    t.equal((await signUpAs(`${taken}@example.com`)).at(0), 'put', taken)
-    t.strictSame(await users.findByUsername(`${taken}@example.com`), before, 'nothing of the account is written')
-    await test.messages.next('already_registered')
-  }
-})
+)
 
 // covers ENUM-register ASVS-6.3.8
 t.test('with verifyEmail, answers the same for new, taken and disabled names, but varies the message', async (t) => {
@@ -323,7 +331,7 @@ t.test('rejects a verification token when it has expired, and at a password rese
 })
 
 // covers ASVS-6.2.2 ASVS-6.2.3 ASVS-7.4.3
-t.test('ends the other sessions after a password change, and keeps this one', async (t) => {
+t.test('ends the other sessions after a password change, and keeps the current one', async (t) => {
   const test = await testApp()
   t.teardown(test.close)
   await signUp(test.app)
@@ -376,7 +384,7 @@ t.test('ends the other sessions after a password change, and keeps this one', as
 })
 
 // covers ASVS-6.2.3
-t.test('counts wrong current passwords against the account', async (t) => {
+t.test('counts wrong current passwords at a password change against the account', async (t) => {
   const test = await testApp({
     rateLimit: {
       login: { max: 100 },
@@ -396,7 +404,7 @@ t.test('counts wrong current passwords against the account', async (t) => {
 })
 
 // covers ENUM-reset ASVS-6.3.8
-t.test('answers a reset request the same for every account', async (t) => {
+t.test('answers a reset request the same for known, unknown and disabled accounts', async (t) => {
   const { users, disable } = mutableUsers()
   const test = await testApp({ users })
   t.teardown(test.close)
@@ -794,8 +802,8 @@ t.test('rejects other content types with 415, malformed JSON with 400 and a long
           headers: { 'content-type': 'application/json' },
           payload: '{"username":'
         })
-      ).json().error,
-      'invalid_request'
+      ).statusCode,
+      400
     )
     t.equal(
       (
@@ -812,7 +820,7 @@ t.test('rejects other content types with 415, malformed JSON with 400 and a long
   }
 })
 
-t.test('rejects characters that no database can store, and names the field', async (t) => {
+t.test('rejects NUL characters and lone surrogates at registration, and names the field', async (t) => {
   const fields = Type.Object({
     nickname: Type.Optional(Type.String()),
     tags: Type.Optional(Type.Array(Type.Object({ label: Type.String() })))

@@ -87,24 +87,27 @@ async function subjectOf(t: Test, options: Partial<AuthorityOptions> = {}) {
 const alike = (said: unknown[]): unknown[][] => Array.from({ length: 7 }, () => said)
 
 // covers ASVS-6.8.4
-t.test('reports password authentication and its time everywhere, and a new time after reauthentication', async (t) => {
-  const { clock, everywhere, seconds } = await subjectOf(t)
-  const first = seconds()
-  t.strictSame(await everywhere(), alike(['password', ['pwd'], first]))
-  clock.step(60_000)
-  t.strictSame(await everywhere(), alike(['password', ['pwd'], first]), 'single sign-on is no sign-in')
-  t.strictSame(
-    await everywhere(authorizePath({ client_id: 'web', scope: 'openid offline_access', prompt: 'login' })),
-    alike(['password', ['pwd'], first + 60])
-  )
-  clock.step(30_000)
-  t.strictSame(
-    await everywhere(authorizePath({ client_id: 'web', scope: 'openid offline_access', max_age: '5' })),
-    alike(['password', ['pwd'], first + 90])
-  )
-})
+t.test(
+  'reports acr, amr and auth_time in tokens and session, and a new auth_time after reauthentication',
+  async (t) => {
+    const { clock, everywhere, seconds } = await subjectOf(t)
+    const first = seconds()
+    t.strictSame(await everywhere(), alike(['password', ['pwd'], first]))
+    clock.step(60_000)
+    t.strictSame(await everywhere(), alike(['password', ['pwd'], first]), 'single sign-on is no sign-in')
+    t.strictSame(
+      await everywhere(authorizePath({ client_id: 'web', scope: 'openid offline_access', prompt: 'login' })),
+      alike(['password', ['pwd'], first + 60])
+    )
+    clock.step(30_000)
+    t.strictSame(
+      await everywhere(authorizePath({ client_id: 'web', scope: 'openid offline_access', max_age: '5' })),
+      alike(['password', ['pwd'], first + 90])
+    )
+  }
+)
 
-t.test('reports the context for the password grant, refreshes and a sign-up, but not for client tokens', async (t) => {
+t.test('reports acr, amr and auth_time after a password grant, refresh and sign-up, but not for clients', async (t) => {
   const { app, clock, seconds, ...rest } = await subjectOf(t, {
     clients: [
       ...CLIENTS,
@@ -145,7 +148,7 @@ t.test('reports the context for the password grant, refreshes and a sign-up, but
   })
 })
 
-t.test('omits context that the host did not give', async (t) => {
+t.test('reports only the authentication methods that the host named at its own sign-in', async (t) => {
   const { app, ann, clock, byHost, everywhere, seconds } = await subjectOf(t)
   await byHost()
   t.strictSame(await everywhere(), alike([undefined, undefined, seconds()]))
@@ -200,7 +203,7 @@ t.test('ignores custom claims that would replace the authentication context', as
 })
 
 // covers OIDC-5.5.1.1 SU-01 SU-02
-t.test('requires a possible acr, rejects an impossible one, and ignores unknown and voluntary ones', async (t) => {
+t.test('asks for an available acr, rejects an unavailable one, and ignores unknown and voluntary ones', async (t) => {
   const { browser, byHost, clock, app } = await subjectOf(t)
   const silent = async (params: Record<string, string>) =>
     answerOf(String((await browser.get(authorizePath({ prompt: 'none', ...params }))).headers.location))
@@ -257,7 +260,7 @@ t.test('requires a possible acr, rejects an impossible one, and ignores unknown 
     t.equal(await acrOf((await silent(params))['code']), 'password', JSON.stringify(params))
 })
 
-t.test('hides the authentication context from a silent third-party request', async (t) => {
+t.test('answers a silent third-party request for an acr with consent_required before it checks the acr', async (t) => {
   const { browser, byHost } = await subjectOf(t)
   await byHost()
   const third = authorizePath({
@@ -269,7 +272,7 @@ t.test('hides the authentication context from a silent third-party request', asy
   t.match(answerOf(String((await browser.get(third)).headers.location)), { error: 'consent_required' })
 })
 
-t.test('answers a weaker sign-in with unmet_authentication_requirements, not with the sign-in page', async (t) => {
+t.test('with a loginUrl, answers a session below the acr with unmet_authentication_requirements', async (t) => {
   const { app, browser, byHost } = await subjectOf(t, { pages: { loginUrl: '/sign-in' } })
   const path = authorizePath({ acr_values: 'password' })
   t.match((await browser.follow(await browser.get(path))).url, /\/sign-in\?return_to=/, 'nobody is signed in')

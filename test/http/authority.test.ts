@@ -270,7 +270,7 @@ async function afterTheHold<T>({ clock }: TestApp, refused: PromiseLike<T>): Pro
   return await reply
 }
 
-t.test('runs hashPassword through the hashing queue', async (t) => {
+t.test('queues hashPassword calls, and rejects one with 503 when the hashing queue is full', async (t) => {
   const hasher = heldHasher()
   const users = memoryUserStore()
   const test = await testApp({ users, password: { hasher, concurrency: 1, maxQueue: 1 } })
@@ -292,7 +292,7 @@ t.test('runs hashPassword through the hashing queue', async (t) => {
 })
 
 // covers DOS-3 RL-20
-t.test('bounds the hashing queue over HTTP, reports an overload once, and recovers', async (t) => {
+t.test('answers sign-ins with 503 when the hashing queue is full, reports this once, and recovers', async (t) => {
   const MAX_QUEUE = 3
   const hasher = heldHasher()
   const test = await testApp({

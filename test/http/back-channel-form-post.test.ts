@@ -84,7 +84,7 @@ t.test("returns the HTTP status of the client's answer, also of an error", async
 })
 
 // covers L5
-t.test('returns the error code of a refusal as text of bounded length', async (t) => {
+t.test('returns the error code of a failed response as text of at most 64 characters', async (t) => {
   const rows: Array<[what: string, status: number, body: string | Buffer, error: string | undefined]> = [
     [
       'as the specification has it',
@@ -135,7 +135,7 @@ t.test('returns the error code of a refusal as text of bounded length', async (t
 })
 
 // covers ASVS-15.3.2
-t.test('follows no redirect', async (t) => {
+t.test('follows no redirect of the client, and returns its status', async (t) => {
   const other = await rp(t, (reply) => {
     reply.end()
   })

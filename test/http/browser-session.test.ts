@@ -5,7 +5,7 @@ import { ISSUER, PASSWORD } from '../support/app.ts'
 
 const FOREIGN = { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }
 
-t.test('/auth/session tells a page the signed-in user, and contains no token', async (t) => {
+t.test('answers /auth/session with the signed-in user and without a token', async (t) => {
   const { app, browser, ann, close } = await openidApp()
   t.teardown(close)
   const nobody = await browser.get('/auth/session')
@@ -27,7 +27,7 @@ t.test('/auth/session tells a page the signed-in user, and contains no token', a
 })
 
 // covers ASVS-3.5.1
-t.test('rejects extending or ending the session from another origin, and ends it from this one', async (t) => {
+t.test('rejects extending or ending the session from another origin, and ends it from the issuer', async (t) => {
   const { browser, app, close } = await openidApp()
   t.teardown(close)
   await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
@@ -64,7 +64,7 @@ t.test('extends the session on POST but not on GET; ASVS-7.4.2 ends it when the 
   t.equal((await browser.get('/auth/session')).statusCode, 401)
 })
 
-t.test('the sign-in page forwards a signed-in user only when a page of the host sent them', async (t) => {
+t.test('redirects a signed-in user from the sign-in page only when the address has a return_to', async (t) => {
   const users = memoryUserStore()
   const { browser, close, ann } = await openidApp({ users })
   t.teardown(close)

@@ -4,7 +4,7 @@ import { sessionAs } from '../../lib/testing/index.ts'
 import { bearer, signIn } from '../support/app.ts'
 import { answerOf, authorizeAs, authorizePath, CALLBACK, type OpenidApp, openidApp, redeem } from '../support/openid.ts'
 
-/** A session made by the host without `amr`. */
+/** Gives the browser a session that the host made without `amr`. */
 async function sessionOf({ app, ann, browser }: Pick<OpenidApp, 'app' | 'ann' | 'browser'>): Promise<void> {
   const { cookie } = await sessionAs(app, { id: ann.sub })
   const at = cookie.indexOf('=')

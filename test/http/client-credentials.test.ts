@@ -163,7 +163,7 @@ t.test('grants only scopes of the client, and none that concern a user', async (
 })
 
 // covers RFC9700-4.15 ADV-CVE-2026-39976
-t.test('never treats a client as a user, even with the same id', async (t) => {
+t.test('rejects a client token at the account endpoints, even if a user has the same id', async (t) => {
   const users = memoryUserStore([{ id: 'machine', username: 'ann', passwordHash: null }])
   const test = await started(t, { users })
   const { app } = test
@@ -196,7 +196,7 @@ t.test('keeps the client_credentials grant when passwordGrant is false', async (
   t.equal((await ask(test)).status, 200)
 })
 
-t.test('RL counts wrong client secrets under the rule refresh, and limits no other request', async (t) => {
+t.test('RL counts wrong client secrets under the rule refresh, but not requests with the right secret', async (t) => {
   const test = await started(t, { rateLimit: { refresh: { max: 2 }, login: { max: 1 } } })
   for (let turn = 0; turn < 5; turn++) t.equal((await ask(test)).status, 200)
   for (let turn = 0; turn < 2; turn++) t.equal((await ask(test, {}, basic('machine', 'x'.repeat(32)))).status, 401)

@@ -105,7 +105,7 @@ t.test('issues a native app its code from the sign-in page after one client look
   t.same(asked(), ['app'])
 })
 
-t.test('consent: looks the client up once to ask and once for each answer', async (t) => {
+t.test('consent: queries the client once for the page and once for each decision', async (t) => {
   const { browser, asked } = await appWithStore(t)
   const path = authorizePath({ client_id: 'third', redirect_uri: 'https://third.example/cb' })
   await browser.submit(String((await browser.get(path)).headers.location), { username: 'ann', password: PASSWORD })
@@ -124,7 +124,7 @@ t.test('consent: looks the client up once to ask and once for each answer', asyn
   }
 })
 
-t.test('two plugins with the same client id query their own stores, also within one request', async (t) => {
+t.test('queries the client store of each plugin when two plugins have a client of the same id', async (t) => {
   const app = Fastify() as unknown as FastifyInstance
   t.teardown(async () => {
     await app.close()
@@ -163,7 +163,7 @@ t.test('two plugins with the same client id query their own stores, also within 
         clients: {
           async findById(clientId) {
             asked.push(`${prefix} ${clientId}`)
-            // Client a calls client b's endpoint during its own request.
+            // The store of the first plugin calls the second plugin during its own lookup.
             if (prefix === '/a') nested.push(await tokenOf('/b', secretOf('/b')))
             return client(prefix)
           }

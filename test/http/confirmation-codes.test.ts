@@ -111,7 +111,7 @@ t.test('rejects the code in a browser that did not ask for it', async (t) => {
 })
 
 // covers ENUM-code
-t.test('answers a wrong code alike for free and for taken names, however often', async (t) => {
+t.test('answers seven wrong codes the same for a free and for a taken name', async (t) => {
   const [free, taken] = [await appOf(t), await appOf(t)]
   await known(taken)
   const answers = []
@@ -128,7 +128,7 @@ t.test('answers a wrong code alike for free and for taken names, however often',
   t.strictSame(answers[0], answers[1])
 })
 
-t.test('confirms once when a code is sent twice in parallel, and redirects both requests', async (t) => {
+t.test('confirms the address once when a code is sent twice in parallel, and redirects both requests', async (t) => {
   const subject = await appOf(t, undefined, { state: delayed(memoryState()) })
   await send(t, subject.browser, 'signUp', 'one')
   const code = await subject.code()
@@ -140,7 +140,7 @@ t.test('confirms once when a code is sent twice in parallel, and redirects both 
   t.equal(subject.events.filter(({ name }) => name === 'email_verified').length, 1)
 })
 
-t.test('confirms without a sign-in if another password was set since the sign-up', async (t) => {
+t.test('confirms the address by the code but signs nobody in after a change of the password', async (t) => {
   const subject = await signedUp(t)
   await subject.users.setPasswordHash((await subject.user()).id, 'another hash')
   const { url } = await subject.browser.follow(await enter(subject.browser, await subject.code()))

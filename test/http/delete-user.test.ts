@@ -78,7 +78,7 @@ t.test('reports one removal for ten parallel requests of the host, of administra
 })
 
 // covers SS-06
-t.test('completes a removal at the next call after a later store failed', async (t) => {
+t.test('removes the second factors at the next deleteUser call after the factor store failed', async (t) => {
   const factors = memoryFactorStore()
   let isDown = true
   const { app, close } = await testApp({

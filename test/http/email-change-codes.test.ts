@@ -33,7 +33,7 @@ async function post(browser: TestBrowser, form: Record<string, string>): ReturnT
 }
 
 // covers POL-code-change
-t.test('changes the address by the code, keeps the current session, and ends all others', async (t) => {
+t.test('changes the address by the code, keeps the current session, and ends another one', async (t) => {
   const { browser, other, typed: code, ...subject } = await asked(t)
   await signIn(other)
   t.match((await browser.get(EMAIL)).body, /new@example\.com[\s\S]*name="code"/)
@@ -48,7 +48,7 @@ t.test('changes the address by the code, keeps the current session, and ends all
   t.ok(subject.messages.messages.some(({ kind }) => kind === 'email_changed'))
 })
 
-t.test('shows the form again when the user wants another address', async (t) => {
+t.test('shows the address form again when the user asks for another address', async (t) => {
   const { browser } = await asked(t)
   t.match(await post(browser, { decision: 'other' }), { statusCode: 303, headers: { location: EMAIL } })
   t.match((await browser.get(EMAIL)).body, /name="email"/)
@@ -69,7 +69,7 @@ const CHANGE_REFUSALS: ReadonlyArray<{
       await users.setPasswordHash((await user()).id, 'another hash')
     }
   },
-  // The browser waits no longer than the code is good.
+  // The waiting cookie expires with the code, so the page redirects.
   { name: 'a code older than ten minutes', before: async ({ clock }) => clock.step(600_000), status: 303 },
   {
     name: 'a sign-out and another sign-in',

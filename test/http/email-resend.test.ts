@@ -2,7 +2,7 @@ import t from '../support/tap.ts'
 import { PASSWORD, signUp, testApp } from '../support/app.ts'
 import { formAction, testBrowser } from '../support/browser.ts'
 
-t.test('"send again" reports that nothing was sent while a recent message still works', async (t) => {
+t.test('reports that no new link was sent while a link of the last five minutes still works', async (t) => {
   const { app, clock, messages, close } = await testApp({ rateLimit: {} })
   t.teardown(close)
   await signUp(app, 'eve@mail.example')

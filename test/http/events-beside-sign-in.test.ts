@@ -13,7 +13,7 @@ const header = (value: string): { authorization: string } => ({
 })
 
 // covers ASVS-16.3.1
-t.test('emits an event with the reason when client authentication fails at any endpoint', async (t) => {
+t.test('emits an event with the reason when a client fails to authenticate at one of three endpoints', async (t) => {
   const { app, events, clock, close } = await openidApp({}, { requestIdHeader: 'x-request-id' })
   t.teardown(close)
   const cases: Array<[string, Record<string, string>, Record<string, string>, Record<string, unknown>]> = [
@@ -156,7 +156,7 @@ t.test('emits an event when a user gives a consent and when the user revokes it'
   )
 })
 
-t.test('emits message events with the request that caused the message, long after its reply', async (t) => {
+t.test('emits message_sent and message_failed with the request that caused the message', async (t) => {
   const fails = { next: false }
   const test = await testApp({
     sendMessage: async () => {
@@ -216,7 +216,7 @@ t.test('emits an event without key material when a signing key is created or rem
   const start = new Date(clock.now()).toISOString()
   const [{ kid }] = (await app.inject('/.well-known/jwks.json')).json().keys
   t.strictSame(heard, [{ name: 'key_created', time: start, requestId: null, kid, alg: 'ES256', signsFrom: start }])
-  /** Steps this many days, so that the ring checks its keys. The clock stands while it makes one. */
+  /** Steps the clock day by day, so that the key ring checks its keys, then waits until `told` events are heard. */
   const after = async (days: number, told: number): Promise<void> => {
     for (let day = 0; day < days; day++) {
       clock.step(DAY_MS)

@@ -265,7 +265,7 @@ function slowHasher(): ReturnType<typeof fastHasher> {
 
 for (const { event, options, before, act, payload } of CASES as unknown as Array<Case>) {
   // covers ASVS-16.2.1 ASVS-16.2.2 ASVS-16.3.1
-  t.test(`${event}: reported once by app.authority.on and once by the diagnostics channel`, async (t) => {
+  t.test(`reports ${event} once to handlers of app.authority.on and once on the diagnostics channel`, async (t) => {
     const requests: string[] = []
     const test = await testApp(options, {}, (app) => {
       app.addHook('onRequest', async (request) => {

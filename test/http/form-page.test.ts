@@ -62,7 +62,7 @@ t.test('shows a form page, its result, its errors with the input, or a redirect'
   t.equal(on.headers.location, '/next')
 })
 
-t.test('protects a form page from other sites, limits it, and forbids caching', async (t) => {
+t.test('rejects a form of another site with 403 and a form over the limit with 429, and forbids caching', async (t) => {
   const test = await appWith(t, {}, { register: { max: 1 } })
   for (const headers of [{}, { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }, { origin: 'null' }]) {
     const refused = await test.post('/auth/logout', { word: 'it' }, headers)
@@ -82,7 +82,7 @@ t.test('protects a form page from other sites, limits it, and forbids caching', 
   t.match(test.last().content, { username: 'it', error: { error: 'too_many_requests' } })
 })
 
-t.test('counts no unreadable form, and shows an error page for faults that a retry cannot fix', async (t) => {
+t.test('does not count a form that `submit` rejects, and shows the error page when `again` throws', async (t) => {
   const slip = await appWith(
     t,
     {
@@ -111,7 +111,7 @@ t.test('counts no unreadable form, and shows an error page for faults that a ret
   t.equal(over.last().page, 'error')
 })
 
-t.test('`failures` counts only failed submits, and opening a page counts nowhere', async (t) => {
+t.test('with the limit `failures`, counts failed forms, but neither successful forms nor opened pages', async (t) => {
   const bad = (): never => {
     throw new OAuthError('invalid_token', 'The link is not good.', { statusCode: 400 })
   }
@@ -135,7 +135,7 @@ t.test('`failures` counts only failed submits, and opening a page counts nowhere
     t.equal((await test.post('/auth/logout', { word })).statusCode, status)
 })
 
-t.test('keeps an address with a token secret, and answers HEAD only there', async (t) => {
+t.test('marks the address as secret and answers HEAD only with tokenInAddress', async (t) => {
   const [token, plain] = [await appWith(t, { tokenInAddress: true }), await appWith(t, {})]
   for (const [test, secretAddress, status] of [
     [token, true, 200],

@@ -186,7 +186,7 @@ t.test('accepts a token of another instance whose key is not yet known here', as
   t.equal((await two.app.inject({ url: '/me', headers: bearer(next.access_token) })).statusCode, 200)
 })
 
-t.test('reports requireScope without authenticate before it as a mistake of the host', async (t) => {
+t.test('answers 500 with FST_AUTHORITY_NO_GUARD when requireScope has no authenticate before it', async (t) => {
   const { app, close } = await testApp({}, {}, (app) => {
     app.register(async (child) => {
       child.get(

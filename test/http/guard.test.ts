@@ -24,7 +24,7 @@ function hs256(header: unknown, payload: unknown, secret: string | Buffer): stri
 }
 
 // covers R6750-3
-t.test('answers a request without a token with a challenge without an error', async (t) => {
+t.test('answers a request without a token with 401 and a challenge without an error', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   for (const authorization of [undefined, 'Basic YTpi', 'bearertoken']) {
@@ -40,7 +40,7 @@ t.test('answers a request without a token with a challenge without an error', as
 })
 
 // covers R6750-3.1
-t.test('answers an empty token as a malformed one', async (t) => {
+t.test('rejects an empty Bearer token as malformed', async (t) => {
   const { app, close } = await testApp({}, {}, (host) => {
     host.get(
       '/optional',
@@ -312,7 +312,7 @@ t.test(
   }
 )
 
-t.test('rejects a cached token from its exp on, to the second', async (t) => {
+t.test('accepts a cached token until a millisecond before its exp, and rejects it at its exp', async (t) => {
   const { app, clock, close } = await testApp({ accessToken: { expiresIn: 10 } })
   t.teardown(close)
   await signUp(app)
@@ -353,7 +353,7 @@ t.test('publishes no key set for HS256 with a shared secret', async (t) => {
 })
 
 // covers ASVS-11.2.2 POL-keys
-t.test('signs and verifies with each kind of key, and publishes only public keys', async (t) => {
+t.test('signs and verifies with EdDSA, RS256 and PS256 keys, and publishes only public keys', async (t) => {
   for (const [alg, make] of Object.entries({
     EdDSA: () => generateKeyPairSync('ed25519').privateKey,
     RS256: () => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey,

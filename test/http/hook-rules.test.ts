@@ -6,7 +6,7 @@ import { sessionAs } from '../../lib/testing/index.ts'
 import { bearer, ISSUER, type LightMyRequestResponse, signUp } from '../support/app.ts'
 import { appWith, next } from './support/hooks-app.ts'
 
-t.test('reports a hook without a guard before it as a mistake of the host', async (t) => {
+t.test('answers 500 and logs an error when a hook has no guard before it', async (t) => {
   const lines: Array<Record<string, unknown>> = []
   const { app } = await appWith(
     t,
@@ -98,7 +98,7 @@ t.test('requireScope throws for invalid scope names when called, and warns once 
 })
 
 // covers ASVS-8.3.1 ASVS-3.5.1
-t.test('requireUser accepts the browser session only from pages of this origin', async (t) => {
+t.test('requireUser accepts the browser session, but rejects it on requests from another origin', async (t) => {
   const { app, clock } = await appWith(t, (host) => {
     host.route({
       method: ['GET', 'POST'],
@@ -169,7 +169,7 @@ t.test('requireUser rejects the access token and the session of a disabled user'
   }
 })
 
-t.test('requireSession without arguments requires any session', async (t) => {
+t.test('requireSession without arguments accepts an old session, and redirects a request without one', async (t) => {
   const { app, clock } = await appWith(t, (host) => {
     host.get('/page', { onRequest: [host.authority.requireSession()] }, async (request) => request.authSession)
   })
@@ -187,7 +187,7 @@ t.test('requireSession without arguments requires any session', async (t) => {
 
 type Given = [FastifyRequest, FastifyReply]
 
-t.test('runs a check of the host after an awaited hook, however the host calls the hook', async (t) => {
+t.test('runs a check of the host after an awaited hook, for five ways to call the hook', async (t) => {
   const ways: Record<string, (hook: Hook) => (...given: Given) => Promise<unknown>> = {
     all:
       (hook) =>

@@ -1,4 +1,4 @@
-/** The host's own fields on the pages: labels, help, choices and what a refused value should have been. */
+/** The host's own fields on the pages: labels, help, choices and error texts. */
 import t from '../support/tap.ts'
 import { memoryUserStore } from '../../lib/index.ts'
 import { testApp } from '../support/app.ts'
@@ -66,7 +66,7 @@ t.test('shows labels, hints and choices in the language of the page', async (t) 
   t.match(french, '<label for="given_name">Prénom</label>')
 })
 
-t.test('lets phones show the right keyboard and browsers check limits', async (t) => {
+t.test('sets the input type, the keyboard and the limits of a field from its schema', async (t) => {
   const { page } = await appOf(t)
   const english = await page('en')
   t.match(

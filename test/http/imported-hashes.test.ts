@@ -195,7 +195,7 @@ t.test('keeps the event loop free while it checks a phpass hash of the most roun
   t.ok(turns > 50, `${turns} turns`)
 })
 
-t.test('omits the Firebase signer key and the pepper from errors', async (t) => {
+t.test('omits the Firebase signer key and salt separator from errors about invalid options', async (t) => {
   for (const password of [
     { firebase: { signerKey: 'not base64, but secret' } },
     { firebase: { signerKey: '' } },

@@ -6,7 +6,7 @@ import { CALLBACK } from '../support/openid.ts'
 import { turns } from '../unit/accounts/world.ts'
 import { appOf, BOB, hasSession, known, NEXT, PAGES, press, queryOf, send, type Subject } from './support/journeys.ts'
 
-/** Every page that has a message with a link sent, and the steps before. */
+/** The pages that send a message with a link, and the steps before. */
 const SENDERS: Record<
   string,
   {
@@ -34,7 +34,7 @@ const SENDERS: Record<
 }
 
 for (const [what, { page, before, resend, form }] of Object.entries(SENDERS)) {
-  t.test(`${what}: the link ends at the client in the browser that asked, and signs nobody in elsewhere`, async (t) => {
+  t.test(`${what}: the link leads the browser that asked to the client, and signs no other browser in`, async (t) => {
     const subject = await appOf(t)
     const { browser, other, clock } = subject
     await before?.(subject)
@@ -48,7 +48,7 @@ for (const [what, { page, before, resend, form }] of Object.entries(SENDERS)) {
     }
     const link = await subject.link()
 
-    // Nothing is proved by a cookie alone.
+    // The cookie alone signs nobody in.
     for (const path of ['/auth/verify-email', '/auth/reset-password', '/auth/check-email', '/auth/login'])
       await browser.get(`${path}${queryOf('one')}`)
     t.notOk(hasSession(browser))
@@ -63,7 +63,7 @@ for (const [what, { page, before, resend, form }] of Object.entries(SENDERS)) {
   })
 
   if (page !== 'code')
-    t.test(`${what}: in another browser the link only confirms, and the page can be reloaded`, async (t) => {
+    t.test(`${what}: the link signs nobody in from another browser, and its page can be reloaded`, async (t) => {
       const subject = await appOf(t)
       await before?.(subject)
       const shown = await send(t, subject.browser, page, 'one')
@@ -78,7 +78,7 @@ for (const [what, { page, before, resend, form }] of Object.entries(SENDERS)) {
     })
 }
 
-t.test('carries the typed name and the wait for a message to another language', async (t) => {
+t.test('keeps the typed name and the page that waits for a message when the user changes the language', async (t) => {
   const subject = await appOf(t)
   await known(subject)
   const query = queryOf('one')

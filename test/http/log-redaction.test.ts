@@ -61,7 +61,7 @@ t.test('logs no secret from the query of any route', async (t) => {
 })
 
 // covers C13
-t.test('redacts the header of rateLimit.apiKey, with any name and any serializer of the host', async (t) => {
+t.test('redacts the header that rateLimit.apiKey names, also with a log serializer of the host', async (t) => {
   const lines: string[] = []
   const { app, close } = await testApp(
     { rateLimit: { apiKey: { header: 'X-Partner-Key', verify: () => true } } },

@@ -130,7 +130,7 @@ t.test('signOut ends the session and clears the cookie, also without a session',
   t.match(ended, [[{ sid, clientIds: ['app'] }]])
 })
 
-t.test('readSession: returns the session of the signed-in user, or null, and rejects no request', async (t) => {
+t.test('readSession: returns the session of the signed-in user, or null without a valid cookie', async (t) => {
   const { cookieName, signIn, me, clock } = await logoutApp(t)
   t.equal(await me(), null)
   t.equal(await me(`${cookieName}=made.up`), null)
@@ -221,7 +221,7 @@ t.test('lists consents, and revokes one with all tokens of its client', async (t
 })
 
 // covers ASVS-7.5.2
-t.test('lists both kinds of session, newest first, and ends either', async (t) => {
+t.test('lists browser sessions and token sessions, newest first, and ends either kind', async (t) => {
   const { app, authority, signIn, addFamily, clock, browsers, families } = await logoutApp(t)
   const { sid } = await signIn('ann')
   const other = await signIn('ann')

@@ -47,7 +47,7 @@ t.test('asks for confirmation on a GET without a hint, and signs out only by our
 })
 
 // covers OIDF-oidcc-rp-initiated-logout
-t.test('signs out at once with a hint of this session, without JavaScript or a page', async (t) => {
+t.test('signs out without a page on a GET with an ID token hint of this session', async (t) => {
   const { signIn, get, me, hints, sent, loggedOut } = await logoutApp(t)
   const { cookie, sid } = await signIn()
   hints.hint = { sub: 'ann', aud: 'app', sid }
@@ -63,7 +63,7 @@ t.test('signs out at once with a hint of this session, without JavaScript or a p
 })
 
 // covers L4
-t.test('ends the session that a POST names by a hint, and redirects any other POST to GET', async (t) => {
+t.test('ends the session that a POST names by a hint, and redirects other POSTs to GET', async (t) => {
   const foreign = { 'sec-fetch-site': 'cross-site', origin: 'https://app.example' }
   for (const [what, headers] of Object.entries({
     'a server': {},
@@ -117,7 +117,7 @@ t.test('ends the session that a POST names by a hint, and redirects any other PO
 })
 
 // covers L4
-t.test('answers a POST with the cookie like a GET', async (t) => {
+t.test('asks first on a POST with the cookie, and ends the session directly with a hint of it', async (t) => {
   const { signIn, post, me, hints, sent } = await logoutApp(t)
   const { cookie, sid } = await signIn()
   hints.other = { sub: 'bob', aud: 'app', sid: 'another' }
@@ -158,7 +158,7 @@ t.test('ends the session that a GET without a cookie names by a hint, and report
 })
 
 // covers ASVS-3.7.2 OIDF-oidcc-rp-initiated-logout-bad-post-logout-redirect-uri
-t.test('shows a page and never redirects for an invalid request, and keeps the session', async (t) => {
+t.test('shows an error page without a redirect for an invalid sign-out request, and keeps the session', async (t) => {
   const { signIn, get, post, me, hints, sent } = await logoutApp(t)
   const { cookie, sid } = await signIn()
   hints.hint = { sub: 'ann', aud: 'app', sid }
@@ -182,7 +182,7 @@ t.test('shows a page and never redirects for an invalid request, and keeps the s
   t.match(await me(cookie), { sub: 'ann' })
 })
 
-t.test('shows a page without a session, and clears only a dead cookie that was sent', async (t) => {
+t.test('shows the signed-out page without a session, and clears only a dead cookie that was sent', async (t) => {
   const { signIn, get, sent, sessions } = await logoutApp(t)
   const { cookie } = await signIn()
   await sessions.revokeAll('ann', 'host', { origin: { requestId: null } })

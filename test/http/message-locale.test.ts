@@ -71,7 +71,7 @@ const WAYS: Array<{
     }
   },
   {
-    name: 'a sign-up by the page',
+    name: 'a sign-up on the page',
     kind: 'verify_email',
     page: true,
     act: async (scene) => {
@@ -79,7 +79,7 @@ const WAYS: Array<{
     }
   },
   {
-    name: 'a sign-up with a name that is taken',
+    name: 'a sign-up with a taken name',
     kind: 'already_registered',
     verifyEmail: true,
     act: async (scene) => {
@@ -87,7 +87,7 @@ const WAYS: Array<{
     }
   },
   {
-    name: 'the same by the page',
+    name: 'a sign-up with a taken name on the page',
     kind: 'already_registered',
     verifyEmail: true,
     page: true,
@@ -96,7 +96,7 @@ const WAYS: Array<{
     }
   },
   {
-    name: 'a confirmation sent again from the sign-in page',
+    name: 'a second confirmation from the sign-in page',
     kind: 'verify_email',
     verifyEmail: true,
     page: true,
@@ -115,7 +115,7 @@ const WAYS: Array<{
     }
   },
   {
-    name: 'the same by the page',
+    name: 'a forgotten password on the page',
     kind: 'password_reset',
     page: true,
     act: async (scene) => {
@@ -130,7 +130,7 @@ const WAYS: Array<{
     }
   },
   {
-    name: 'the same by the page',
+    name: 'a new password by a link on the page',
     kind: 'password_changed',
     page: true,
     async act(scene) {
@@ -156,28 +156,28 @@ const WAYS: Array<{
     }
   },
   {
-    name: 'another address',
+    name: 'a request for another address',
     kind: 'email_change',
     act: async (scene) => {
       await askForAddress(scene, scene)
     }
   },
   {
-    name: 'the notice of it',
+    name: 'a request for another address',
     kind: 'email_change_requested',
     act: async (scene) => {
       await askForAddress(scene, scene)
     }
   },
   {
-    name: 'an address that was changed',
+    name: 'a changed address',
     kind: 'email_changed',
     act: async (scene) => {
       await json(scene, '/auth/email/verify', { token: await changeToken(scene) })
     }
   },
   {
-    name: 'the same by the page',
+    name: 'a changed address on the page',
     kind: 'email_changed',
     page: true,
     async act(scene) {
@@ -186,7 +186,7 @@ const WAYS: Array<{
     }
   },
   {
-    name: 'an account that was removed',
+    name: 'a removed account',
     kind: 'account_removed',
     async act(scene) {
       const { access_token: accessToken } = await signIn(scene.app, ANN.username)
@@ -201,7 +201,7 @@ const WAYS: Array<{
 ]
 
 for (const { name, kind, page = false, verifyEmail = false, act } of WAYS) {
-  t.test(`${name}: sends ${kind} in the language of the request`, async (t) => {
+  t.test(`sends ${kind} in the language of the request after ${name}`, async (t) => {
     for (const [given, expected] of [
       [{ headers: { 'accept-language': 'xx, fr-CA;q=0.9, de;q=0.8' } }, 'fr'],
       [{ headers: { 'accept-language': 'fr' }, query: '?ui_locales=xx%20ja' }, 'ja'],
@@ -270,7 +270,7 @@ t.test(
   }
 )
 
-t.test('writes a notice in the language of the user, regardless of the request that caused it', async (t) => {
+t.test('writes a notice about an email change in the language of the user, or else of the request', async (t) => {
   for (const [locale, expected] of [
     ['de', 'de'],
     ['xx', 'ko']

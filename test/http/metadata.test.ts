@@ -270,7 +270,7 @@ for (const [what, second, host, url, openidUrl] of [
   ['one host, two paths', 'https://a.example/two', 'a.example', `${WELL_KNOWN}/two`, `/two${OPENID}`],
   ['one issuer', 'https://a.example', 'a.example', '/b/oauth-authorization-server', '/b/openid-configuration']
 ] as const) {
-  t.test(`two plugins in one app, ${what}: serves the documents of each`, async (t) => {
+  t.test(`two plugins in one app, ${what}: serves the metadata of each plugin`, async (t) => {
     const app = Fastify() as unknown as FastifyInstance
     t.teardown(async () => {
       await app.close()

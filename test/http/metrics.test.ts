@@ -114,7 +114,7 @@ t.test('prom-client: counts events with a fixed set of labels, and names no user
   t.notMatch(await prometheus.register.metrics(), 'authority_', 'the default registry was left alone')
 })
 
-t.test('OpenTelemetry: counts the same events under names with dots', async (t) => {
+t.test('OpenTelemetry: counts sign-ins by outcome and reason, and names no user', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
@@ -140,7 +140,7 @@ t.test('OpenTelemetry: counts the same events under names with dots', async (t) 
 
 type Collect = (observer: { observe(value: number, labels: object): void }) => Promise<void>
 
-/** A counter for host functions. */
+/** Doubles of `app.authority` and of a meter, which record the calls. */
 function double() {
   const handlers = new Map<string, (payload: never) => void>()
   const authority = {
@@ -220,7 +220,7 @@ t.test('counts an unknown label value as other, so that no input creates a time 
   t.equal(handlers.size, 0)
 })
 
-t.test('counts a security key as a passkey, like its failures', async (t) => {
+t.test('counts a second factor by its kind, and a security key as a passkey', async (t) => {
   const { authority, added, meter, tell } = double()
   t.teardown(authorityMetrics(authority, { meter }))
   for (const method of ['otp', 'recovery_code', 'passkey', 'security_key', 'host', 'toString'])
@@ -437,7 +437,7 @@ t.test('traces store calls by name, without their results and error messages', a
   }
 })
 
-t.test('runs untraced work unwrapped, in the same tick', async (t) => {
+t.test('returns the result and the error of traced work unchanged, with and without a subscriber', async (t) => {
   const attempts: AttemptStore = { reserve: () => ({ allowed: true, standings: [] }), refund() {} }
   const store = tracedStore('attempts', attempts)
   t.strictSame(store.reserve('x', []), { allowed: true, standings: [] }, 'no promise')

@@ -1,4 +1,4 @@
-/** A host that has not installed @node-rs/bcrypt, and then has people whose hashes are bcrypt. */
+/** A host without the package @node-rs/bcrypt whose users have bcrypt hashes. */
 import { register } from 'node:module'
 import t from '../support/tap.ts'
 import { memoryUserStore } from '../../lib/index.ts'

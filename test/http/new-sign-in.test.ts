@@ -86,7 +86,7 @@ t.test('sends no message for the first sign-in after a sign-up or for a signed-i
   t.same(told(), [])
 })
 
-t.test('recognizes a browser for one account, with the current password, and only by our cookie', async (t) => {
+t.test('recognizes a browser only for its account, and only until the password changes elsewhere', async (t) => {
   const subject = await subjectOf(t)
   const { app } = subject
   await signUp(app, 'bob@example.com')

@@ -3,7 +3,7 @@ import t from '../support/tap.ts'
 import { memoryUserStore } from '../../lib/index.ts'
 import { bearer, PASSWORD, testApp } from '../support/app.ts'
 
-t.test('tells a user without a password so, for every change that takes the current one', async (t) => {
+t.test('answers invalid_grant with the reason when a user without a password sends a current password', async (t) => {
   const users = memoryUserStore([{ id: 'ann', username: 'ann', email: 'ann@example.com', passwordHash: null }])
   const test = await testApp({ users })
   t.teardown(test.close)

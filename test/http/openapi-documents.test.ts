@@ -93,7 +93,7 @@ const documents = new Map<string, Document>()
 t.before(async () => {
   for (const [configuration, options] of Object.entries(CONFIGURATIONS)) {
     for (const [version, settings] of Object.entries(VERSIONS)) {
-      // The configurations differ in their operations, the versions in how one is written.
+      // The versions differ only in syntax, so one configuration is enough for the older two.
       if (version !== '3.1' && configuration !== 'everything') continue
       const { document } = await documented(t, options, settings)
       documents.set(`${configuration}, ${version}`, JSON.parse(JSON.stringify(document)) as Document)
@@ -129,7 +129,7 @@ async function linted(given: ReadonlyMap<string, Document>): Promise<Array<[stri
         env: { ...process.env, NODE_V8_COVERAGE: '', REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
       }
     ).catch((error: unknown) => error as { stdout: string })
-    // One after the other, nothing between them.
+    // Redocly prints one JSON object per file without a separator.
     const reports = JSON.parse(
       `[${stdout.slice(stdout.indexOf('{'), stdout.lastIndexOf('}') + 1).replaceAll(/^\}\{$/gm, '},{')}]`
     ) as Array<{ problems: Problem[] }>
@@ -142,7 +142,7 @@ async function linted(given: ReadonlyMap<string, Document>): Promise<Array<[stri
 }
 
 // covers H9
-// Redocly takes longer than all else here, and looks at the style of what @readme/openapi-parser takes: at night.
+// Runs only at night, because Redocly is slow and mainly checks style.
 if (AT_NIGHT)
   t.test('passes Redocly for every document, and fails for a broken one', async (t) => {
     const broken = structuredClone(documents.get('everything, 3.1')) as Document

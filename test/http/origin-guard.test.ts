@@ -82,7 +82,7 @@ const COUNTED: Array<[url: string, payload: object, statuses: number[]]> = [
 ]
 
 // covers RL-29 A3
-t.test('refuses requests from pages of another site before counting them', async (t) => {
+t.test('rejects requests from pages of another site with 403, and does not count them', async (t) => {
   for (const [url, payload, statuses] of COUNTED) {
     const { post } = await started(t)
     for (const [who, headers] of FOREIGN) {
@@ -242,7 +242,7 @@ t.test('with a client store, accepts only an origin of the client in the request
 })
 
 // covers RL-29 A3
-t.test('rejects other sites at every route with an effect, except the documented ones', async (t) => {
+t.test('rejects other sites at every route with an effect, except authorize, logout and userinfo', async (t) => {
   const store = { findById: async () => null }
   const configurations: Array<Partial<AuthorityOptions>> = [
     {},

@@ -41,7 +41,7 @@ t.test('redirects a page opened under another loopback name to the issuer', asyn
   ])
 })
 
-t.test('redirects no other request', async (t) => {
+t.test('does not redirect a form, an API request, or a page at the issuer or a foreign host', async (t) => {
   const url = '/auth/login'
   for (const [what, asked, status] of [
     ['the issuer itself', { host: 'localhost:3000' }, 200],

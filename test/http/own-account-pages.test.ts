@@ -208,7 +208,7 @@ t.test('redirects a signed-out, unknown or disabled user to the sign-in page and
   }
 })
 
-t.test('rejects posts from another site', async (t) => {
+t.test('rejects account forms from another site with 403, and changes nothing on a GET', async (t) => {
   const subject = await subjectOf(t)
   const ann = await browserOf(subject)
   for (const [page, form] of FORMS) {
@@ -234,7 +234,7 @@ t.test('rejects posts from another site', async (t) => {
   )
 })
 
-t.test('rejects a form of a page that was open while another user signed in', async (t) => {
+t.test('ignores a form of an account page that was open while another user signed in', async (t) => {
   const subject = await subjectOf(t)
   const { app } = subject
   await app.inject({
@@ -275,7 +275,7 @@ t.test('shows a known result note only to a request from our own pages', async (
   }
 })
 
-t.test('sign-ins: lists the current one first, and ends one, all others, or all', async (t) => {
+t.test('sessions: lists the current session first, and ends one, all others, or all', async (t) => {
   const subject = await subjectOf(t)
   const { app } = subject
   await app.inject({
@@ -450,27 +450,30 @@ t.test('access: lists the clients with a consent, and revokes one', async (t) =>
   )
 })
 
-t.test('hides unavailable actions, answers 404 if the pages are off, and follows a moved sign-in page', async (t) => {
-  const users = memoryUserStore()
-  const bare = { create: users.create, findById: users.findById, findByUsername: users.findByUsername }
-  const poor = await subjectOf(t, { users: bare, clients: [] })
-  const links = async (subject: TestApp): Promise<string[]> =>
-    [...(await (await browserOf(subject)).get('/auth/account')).body.matchAll(/<li><a href="(\/[^"]+)"/g)].map(
-      ([, url = '']) => url
-    )
-  t.strictSame(await links(poor), ['/auth/account', '/auth/account/sessions', '/auth/account/sessions'])
-  for (const page of ['password', 'access'])
-    t.equal((await (await browserOf(poor)).get(`/auth/account/${page}`)).statusCode, 404)
-  const without = await subjectOf(t, { pages: { account: false } })
-  for (const page of PAGES) t.equal((await without.app.inject({ url: page })).statusCode, 404, page)
-  const moved = await subjectOf(t, { paths: { login: '/sign-in' } })
-  const browser = testBrowser(moved.app)
-  await browser.submit('/sign-in', { username: 'ann', password: PASSWORD })
-  t.match((await browser.get('/auth/account')).body, /href="\/auth\/account\/sessions"/)
-  t.equal((await browser.get('/auth/account/sessions')).statusCode, 200)
-})
+t.test(
+  'hides actions that the store lacks, answers 404 without account pages, and works with a moved login',
+  async (t) => {
+    const users = memoryUserStore()
+    const bare = { create: users.create, findById: users.findById, findByUsername: users.findByUsername }
+    const poor = await subjectOf(t, { users: bare, clients: [] })
+    const links = async (subject: TestApp): Promise<string[]> =>
+      [...(await (await browserOf(subject)).get('/auth/account')).body.matchAll(/<li><a href="(\/[^"]+)"/g)].map(
+        ([, url = '']) => url
+      )
+    t.strictSame(await links(poor), ['/auth/account', '/auth/account/sessions', '/auth/account/sessions'])
+    for (const page of ['password', 'access'])
+      t.equal((await (await browserOf(poor)).get(`/auth/account/${page}`)).statusCode, 404)
+    const without = await subjectOf(t, { pages: { account: false } })
+    for (const page of PAGES) t.equal((await without.app.inject({ url: page })).statusCode, 404, page)
+    const moved = await subjectOf(t, { paths: { login: '/sign-in' } })
+    const browser = testBrowser(moved.app)
+    await browser.submit('/sign-in', { username: 'ann', password: PASSWORD })
+    t.match((await browser.get('/auth/account')).body, /href="\/auth\/account\/sessions"/)
+    t.equal((await browser.get('/auth/account/sessions')).statusCode, 200)
+  }
+)
 
-t.test('shows an error page while the stores are down, and applies no partial change', async (t) => {
+t.test('answers 503 with a page while the user store is down, and keeps the user signed in', async (t) => {
   let down = false
   const failing = <Store extends object>(store: Store, only: (name: string) => boolean = () => true): Store =>
     new Proxy(store, {

@@ -209,7 +209,7 @@ t.test('answers invalid_token, 503 or 500 if the user is gone, the store fails o
   t.equal((await send('PATCH', '/auth/profile', { city: 'Basel' })).statusCode, 200)
 })
 
-t.test('changes the email address from the request to the sign-in with the new address', async (t) => {
+t.test('changes the email address by the emailed link, and signs in with the new address', async (t) => {
   const { send, app, users, sub, messages, events, token } = await ann(t)
   await messages.next('verify_email')
   const reply = await send('POST', '/auth/email', { email: 'Ann@New.example' })
@@ -277,7 +277,7 @@ t.test('ends other sessions and provisional identities after a confirmed change 
   t.strictSame(await users.listIdentities?.(sub), [], 'a reset from the new mailbox ends the older ones')
 })
 
-t.test('accepts the link as JSON once, from any user', async (t) => {
+t.test('accepts the token of an email change as JSON once, also from another user', async (t) => {
   const { send, app, users, sub, messages } = await ann(t)
   await app.inject({
     method: 'POST',
@@ -296,7 +296,7 @@ t.test('accepts the link as JSON once, from any user', async (t) => {
 })
 
 // covers H2
-t.test('answers the same for a taken address, and sends a message to its owner', async (t) => {
+t.test('answers an email change to a taken address the same, and sends a message to its owner', async (t) => {
   const { send, app, messages } = await ann(t)
   await app.inject({
     method: 'POST',
@@ -351,7 +351,7 @@ t.test('POST /auth/email accepts only a valid address', async (t) => {
 })
 
 // covers ASVS-7.5.1
-t.test('requires a fresh sign-in or the password for irreversible actions', async (t) => {
+t.test('requires a fresh sign-in or the password for an email change and for a removal of the account', async (t) => {
   for (const [method, url, payload, success] of [
     ['POST', '/auth/email', { email: NEW }, 202],
     ['DELETE', '/auth/account', {}, 204]
@@ -397,7 +397,7 @@ t.test('requires a fresh sign-in or the password for irreversible actions', asyn
 })
 
 // covers ASVS-7.5.1
-t.test('a refresh does not make a sign-in recent', async (t) => {
+t.test('rejects the removal of the account with a token from a refresh of an older sign-in', async (t) => {
   const { app, send, clock } = await ann(t)
   const { refresh_token: refresh } = await signIn(app, ANN)
   clock.step(FIVE_MINUTES + 1)
@@ -436,7 +436,7 @@ t.test('counts twenty parallel wrong passwords under the sign-in limit of the ac
   t.ok(await users.findById(sub))
 })
 
-t.test('sends one link for three requests, and rejects a fourth with 429, also as a resend', async (t) => {
+t.test('sends one link for three email changes, and rejects a fourth and a resend with 429', async (t) => {
   const { send, messages } = await ann(t, { rateLimit: { login: false, register: false } })
   await turns()
   const before = messages.messages.length
@@ -554,69 +554,72 @@ t.test('DELETE /auth/account removes the user, and ends every session and the re
   t.not(again.json().sub, sub)
 })
 
-t.test('rejects every remaining sign-in of a removed user', async (t) => {
-  const state = memoryState()
-  let isDown = false
-  const orDown =
-    <Args extends unknown[], Answer>(call: (...args: Args) => Promise<Answer>) =>
-    async (...args: Args): Promise<Answer> => {
-      if (isDown) throw Object.assign(new Error('down'), { code: 'ECONNREFUSED' })
-      return await call(...args)
-    }
-  const users = memoryUserStore()
-  const person = await ann(t, {
-    keys: KEYS,
-    clients: CLIENTS,
-    users: {
-      ...users,
-      async remove(id) {
-        await users.remove(id)
-        isDown = true
+t.test(
+  'rejects the tokens and the session of a removed user although the state store could not end them',
+  async (t) => {
+    const state = memoryState()
+    let isDown = false
+    const orDown =
+      <Args extends unknown[], Answer>(call: (...args: Args) => Promise<Answer>) =>
+      async (...args: Args): Promise<Answer> => {
+        if (isDown) throw Object.assign(new Error('down'), { code: 'ECONNREFUSED' })
+        return await call(...args)
       }
-    },
-    state: {
-      ...state,
-      tokens: { ...state.tokens, revokeFamiliesOfUser: orDown(state.tokens.revokeFamiliesOfUser) },
-      browserSessions: {
-        ...state.browserSessions,
-        revokeSessionsOfUser: orDown(state.browserSessions.revokeSessionsOfUser)
+    const users = memoryUserStore()
+    const person = await ann(t, {
+      keys: KEYS,
+      clients: CLIENTS,
+      users: {
+        ...users,
+        async remove(id) {
+          await users.remove(id)
+          isDown = true
+        }
+      },
+      state: {
+        ...state,
+        tokens: { ...state.tokens, revokeFamiliesOfUser: orDown(state.tokens.revokeFamiliesOfUser) },
+        browserSessions: {
+          ...state.browserSessions,
+          revokeSessionsOfUser: orDown(state.browserSessions.revokeSessionsOfUser)
+        }
       }
-    }
-  })
-  const { app, send, sub, clock } = person
-  const own = await signIn(app, ANN)
-  const cookie = await browserOf(person)
-  t.equal((await send('DELETE', '/auth/account', undefined, bearer(own.access_token))).statusCode, 204)
-  await turns()
-  t.equal(
-    (await state.tokens.listFamiliesOfUser(sub, clock.now())).length,
-    1,
-    'the sign-in that asked could not be ended'
-  )
-  isDown = false
-  t.equal(
-    (await app.inject({ url: '/me', headers: bearer(own.access_token) })).statusCode,
-    401,
-    'its access token, here'
-  )
-  for (const url of ['/auth/profile', '/auth/sessions', '/auth/userinfo'])
-    t.equal((await app.inject({ url, headers: bearer(own.access_token) })).statusCode, 401, url)
-  t.equal(
-    (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(own.refresh_token) })).statusCode,
-    401
-  )
-  t.match(
-    (
-      await app.inject({
-        method: 'POST',
-        url: '/auth/token',
-        payload: { grant_type: 'refresh_token', refresh_token: own.refresh_token }
-      })
-    ).json(),
-    { error: 'invalid_grant' }
-  )
-  t.equal((await app.inject({ url: '/auth/profile', headers: cookie })).statusCode, 401)
-})
+    })
+    const { app, send, sub, clock } = person
+    const own = await signIn(app, ANN)
+    const cookie = await browserOf(person)
+    t.equal((await send('DELETE', '/auth/account', undefined, bearer(own.access_token))).statusCode, 204)
+    await turns()
+    t.equal(
+      (await state.tokens.listFamiliesOfUser(sub, clock.now())).length,
+      1,
+      'the sign-in that asked could not be ended'
+    )
+    isDown = false
+    t.equal(
+      (await app.inject({ url: '/me', headers: bearer(own.access_token) })).statusCode,
+      401,
+      'its access token, here'
+    )
+    for (const url of ['/auth/profile', '/auth/sessions', '/auth/userinfo'])
+      t.equal((await app.inject({ url, headers: bearer(own.access_token) })).statusCode, 401, url)
+    t.equal(
+      (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(own.refresh_token) })).statusCode,
+      401
+    )
+    t.match(
+      (
+        await app.inject({
+          method: 'POST',
+          url: '/auth/token',
+          payload: { grant_type: 'refresh_token', refresh_token: own.refresh_token }
+        })
+      ).json(),
+      { error: 'invalid_grant' }
+    )
+    t.equal((await app.inject({ url: '/auth/profile', headers: cookie })).statusCode, 401)
+  }
+)
 
 t.test('leaves no session of a sign-in that races the removal of the user', async (t) => {
   for (let before = 0; before < 8; before++) {

@@ -1,4 +1,4 @@
-/** The options of the pages' looks and words, as a host gives them. */
+/** The options for the looks and the texts of the pages. */
 import t from '../support/tap.ts'
 import type { AuthorityOptions } from '../../lib/index.ts'
 import { PASSWORD, testApp } from '../support/app.ts'
@@ -75,7 +75,7 @@ t.test('resends the confirmation of a sign-up on request, at most once in five m
   t.equal((await browser.submit('/auth/signup', { decision: 'resend' })).statusCode, 400)
 })
 
-t.test('without confirmation, rejects a resend and sends nothing', async (t) => {
+t.test('rejects a resend without verifyEmail, and sends nothing', async (t) => {
   const { app, close, messages } = await testApp({ rateLimit: { register: false } })
   t.teardown(close)
   t.equal((await testBrowser(app).submit('/auth/signup', { username: 'ann', decision: 'resend' })).statusCode, 400)
@@ -93,7 +93,7 @@ const SERVICE = { title: 'Example', logo: { url: '/service.svg' } }
 const styleOf = (body: string): string =>
   (/<link rel="stylesheet" href="([^"]*)"/.exec(body)?.[1] ?? '').replaceAll('&amp;', '&')
 
-t.test('gives the pages of a journey the brand of their client', async (t) => {
+t.test('shows the brand of a client on the pages of its authorization request', async (t) => {
   const redirectUris = ['https://app.example/cb']
   const third = { firstParty: false, redirectUris }
   const { app, close } = await testApp({
@@ -145,7 +145,7 @@ t.test('gives the pages of a journey the brand of their client', async (t) => {
   t.match((await browser.get('/auth/account')).body, '/service.svg', 'the account is of no client')
 })
 
-t.test("serves the stylesheet in a client's colors, and its own for any other accent", async (t) => {
+t.test("serves the stylesheet in a client's colors, and the default stylesheet for other accents", async (t) => {
   const { app, close } = await testApp({
     clients: [{ clientId: 'photos', redirectUris: ['https://app.example/cb'], pages: BRAND }]
   })

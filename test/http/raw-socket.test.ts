@@ -56,7 +56,7 @@ async function one(port: number, bytes: string | Buffer): Promise<RawAnswer> {
   return answer
 }
 
-t.test('resolves every spelling of a path to the endpoint or to 404', async (t) => {
+t.test('answers alternative spellings of a path with the endpoint, with 404 or with 400', async (t) => {
   const { port, faults } = await listening(t)
   const rows: Array<[string, number]> = [
     ['/auth/token', 200],
@@ -104,7 +104,7 @@ t.test('follows ignoreTrailingSlash and ignoreDuplicateSlashes of the host', asy
   t.equal((await one(port, signIn('//auth//token'))).status, 200)
 })
 
-t.test('ignores the Host header', async (t) => {
+t.test('keeps the Host header out of tokens and answers, and rejects a request without one', async (t) => {
   const { port, faults } = await listening(t)
   for (const headers of [
     ['Host: evil.example'],
@@ -368,7 +368,7 @@ t.test('rejects a body over the limit with 413, and does not read the next reque
   t.same(faults(), [])
 })
 
-t.test('answers two requests in one packet in order', async (t) => {
+t.test('answers three requests in one packet in order', async (t) => {
   const { port } = await listening(t)
   const first = request('POST /auth/token', ['Host: x', 'Content-Type: application/json', length(SIGN_IN)], SIGN_IN)
   const answers = await send(port, first + request('GET /me', ['Host: x']) + signIn('/auth/token'))
@@ -379,7 +379,7 @@ t.test('answers two requests in one packet in order', async (t) => {
 })
 
 // covers RL-15
-t.test('applies the login limit to every spelling of the path', async (t) => {
+t.test('applies one login limit to alternative spellings of the path', async (t) => {
   const spellings = [
     '/auth/token',
     '/auth/%74oken',

@@ -154,7 +154,7 @@ t.test('counts wrong passwords like a sign-in, and offers no page with a host si
 })
 
 /**
- * Each way to prove it is the way of the person who is signed in:
+ * How each proof of a reauthentication rejects another user and a repeat:
  *
  * | way        | by another person                        | twice, or elsewhere                 |
  * | ---        | ---                                      | ---                                 |

@@ -67,7 +67,7 @@ t.test('shares sign-ins, rotations and revocations between two instances', async
   for (const { close } of [one, two]) await close()
 })
 
-t.test('tries 5 of 50 parallel guesses on two instances', async (t) => {
+t.test('checks 5 of 50 parallel guesses on two instances, and rejects the others with 429', async (t) => {
   const instances = await twoInstances({ rateLimit: {} })
   await signUp((instances[0] as Awaited<ReturnType<typeof testApp>>).app)
   const replies = await Promise.all(
@@ -86,7 +86,7 @@ t.test('tries 5 of 50 parallel guesses on two instances', async (t) => {
   for (const { close } of instances) await close()
 })
 
-t.test('names the counters with rateLimit.prefix', async (t) => {
+t.test('begins the names of the counters in Redis with rateLimit.prefix', async (t) => {
   const { app, close } = await testApp({ redis: server.client(), rateLimit: { prefix: 'other:' } })
   await signUp(app)
   const keys = await keysOf()

@@ -72,7 +72,7 @@ t.test('issues a successor in the same session, with five fields and no-store', 
   t.equal(form.statusCode, 200)
 })
 
-t.test('rotates at the token endpoint as each setting says', async (t) => {
+t.test('rotates a refresh token at the token endpoint unless rotate is never', async (t) => {
   for (const [rotate, rotates] of [
     ['oauth', true],
     ['always', true],
@@ -194,7 +194,7 @@ t.test(
   }
 )
 
-t.test('treats a token rotated here as a replay at POST /auth/refresh', async (t) => {
+t.test('treats a token that the token endpoint rotated as a replay at POST /auth/refresh', async (t) => {
   const test = await started(t, { refreshToken: { reuseGraceSeconds: 10 } })
   const { refresh_token: first } = await signIn(test.app)
   const {
@@ -277,7 +277,7 @@ t.test('accepts a refresh token only from its client, and lets no other client e
 })
 
 // covers ASVS-10.4.4
-t.test('accepts the grant from allowed clients only', async (t) => {
+t.test('accepts the refresh grant only from clients with that grant, and without a client by default', async (t) => {
   const clients = [
     { clientId: 'login', grantTypes: ['password' as const] },
     { clientId: 'both', grantTypes: GRANTS },

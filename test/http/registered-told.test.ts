@@ -37,7 +37,7 @@ async function told({ app, events, clock }: Pick<TestApp, 'app' | 'events' | 'cl
 for (const isDone of [true, false]) {
   const what = isDone ? 'emits the event once when the account was created' : 'emits no event without an account'
 
-  t.test(`a registration by password ${what}`, async (t) => {
+  t.test(`a registration by password whose store answer is lost ${what}`, async (t) => {
     const { users, lose } = losing('create', isDone)
     const test = await emailApp(t, { users })
     lose()
@@ -46,7 +46,7 @@ for (const isDone of [true, false]) {
     t.same((await told(test)).slice(1), isDone ? [STRANGER] : [])
   })
 
-  t.test(`a registration by an emailed code ${what}`, async (t) => {
+  t.test(`a registration by an emailed code whose store answer is lost ${what}`, async (t) => {
     const { users, lose } = losing('create', isDone)
     const test = await emailApp(t, { users, emailSignIn: { signUp: true } })
     await ask(test.browser, STRANGER)
@@ -56,7 +56,7 @@ for (const isDone of [true, false]) {
     t.same((await told(test)).slice(1), isDone ? [STRANGER] : [])
   })
 
-  t.test(`a registration through a connection ${what}`, async (t) => {
+  t.test(`a registration through a connection whose store answer is lost ${what}`, async (t) => {
     const { users, lose } = losing('createWithIdentity', isDone)
     const test = await connectApp(t, { users })
     lose()

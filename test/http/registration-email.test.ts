@@ -71,7 +71,7 @@ t.test('by default requires an email address as the username, and stores it as b
 })
 
 // covers H2
-t.test('verifyEmail works without a second field, by JSON and by the page', async (t) => {
+t.test('with verifyEmail, registers by JSON and on the page without a separate email field', async (t) => {
   const { app, register, browser, messages } = await plain(t, { registration: { verifyEmail: true } })
   t.equal((await register({ username: 'ann@example.com' })).statusCode, 202)
   const { token } = await messages.next('verify_email')

@@ -59,7 +59,7 @@ t.test('shows at most 128 characters of a request id on an error page', async (t
   t.notOk(body.includes('q'.repeat(129)))
 })
 
-t.test('emits the events of a sign-in after a sign-up on the page signs the user in', async (t) => {
+t.test('emits registered and authenticated when a sign-up on the page signs the user in', async (t) => {
   const { app, events, close } = await openidApp()
   t.teardown(close)
   for (const [path, clientId, username] of [

@@ -115,7 +115,7 @@ t.test('requireSession redirects to the sign-in page and back after maxAge, with
   )
 })
 
-t.test('asks for an available factor each time the page is opened', async (t) => {
+t.test('redirects a session without the required acr to reauthentication at each request', async (t) => {
   const { browser, byHost, clock } = await subjectOf(t)
   await byHost()
   t.strictSame(told(await browser.get('/both')), led({ return_to: '/both', prompt: 'login' }), 'at once')
@@ -199,7 +199,7 @@ t.test('answers browsers with a page in their language, and JSON clients with JS
 })
 
 // covers RFC9700-4.11
-t.test('returns only to a path of this origin, for any address', async (t) => {
+t.test('redirects back only to a path of this origin, also for hostile paths and referrers', async (t) => {
   const { app } = await subjectOf(t)
   for (const url of [
     '//evil.example/x',

@@ -114,7 +114,7 @@ t.test('names the API on the consent page, and asks again for another API', asyn
   t.match(second.reply.body, MAIL)
 })
 
-t.test('refuses a refresh while the client may not have tokens for the API, and keeps the grant', async (t) => {
+t.test('rejects a refresh while the client may not have tokens for the API, and keeps the grant', async (t) => {
   const client: Client = { clientId: 'spa', grantTypes: ['password', 'refresh_token'], resources: [ORDERS] }
   let row: Client | null = client
   const test = await started(t, { clients: { findById: async (id) => (id === 'spa' ? row : null) } })

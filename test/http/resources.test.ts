@@ -5,7 +5,7 @@ import { authorizeAs, authorizePath, basic, SECRET } from '../support/openid.ts'
 import { asMachine, machine, MAIL, ORDERS, password, path, started, token } from './support/apis.ts'
 
 // covers R8707-3
-t.test('refuses a token for an API at the service, though this process has just made or verified it', async (t) => {
+t.test('rejects a token for an API at the service, also right after its issue or its introspection', async (t) => {
   const test = await started(t)
   const { app } = test
   const { body } = await token(test, { ...password, scope: 'openid orders:read', resource: ORDERS })
@@ -57,7 +57,7 @@ t.test('issues a token for the named API, with the scopes and the settings of th
 })
 
 // covers R8707-2
-t.test('refuses a resource that is unknown, malformed or not for the client, and never drops it', async (t) => {
+t.test('rejects a resource that is unknown, malformed or not for the client with invalid_target', async (t) => {
   const test = await started(t)
   for (const resource of [
     'https://unknown.example.com',
@@ -89,7 +89,7 @@ t.test('refuses a resource that is unknown, malformed or not for the client, and
   t.equal(other.error, 'invalid_target')
 })
 
-t.test('leaves out the scopes of an API that is not named', async (t) => {
+t.test('drops scopes of an API that the request does not name, or rejects it if no scope is left', async (t) => {
   const test = await started(t)
   const { claims } = await token(test, { ...password, scope: 'openid orders:read' })
   t.match(claims, { aud: ISSUER, scope: 'openid' })
@@ -110,39 +110,42 @@ t.test('requires a machine client with several possible resources to name one', 
   t.match(only.claims, { aud: ORDERS, scope: 'orders:read orders:write' }, 'the only one of its list')
 })
 
-t.test('chooses the audience for a machine client as its guide says', async (t) => {
-  const orders = { resource: ORDERS, scopes: { 'orders:read': 'see your orders' } }
-  const mail = { resource: '/mail', scopes: { 'mail:read': 'read your mail' } }
-  const rows: Array<
-    [apis: Array<typeof orders | typeof mail>, may: string[] | undefined, resource: string | undefined, aud: string]
-  > = [
-    [[], undefined, undefined, ISSUER],
-    [[orders], undefined, undefined, ISSUER],
-    [[orders], [ORDERS], undefined, ORDERS],
-    [[orders, mail], [ORDERS], undefined, ORDERS],
-    [[orders, mail], [], undefined, ISSUER],
-    [[orders, mail], undefined, undefined, 'invalid_target'],
-    [[orders, mail], ['/mail', ORDERS], undefined, 'invalid_target'],
-    [[orders, mail], undefined, ORDERS, ORDERS],
-    [[orders, mail], undefined, ISSUER, ISSUER],
-    [[orders, mail], ['/mail'], ISSUER, ISSUER],
-    [[orders, mail], ['/mail'], ORDERS, 'invalid_target']
-  ]
-  for (const [resources, may, resource, aud] of rows) {
-    const client = { clientId: 'machine', clientSecret: SECRET, grantTypes: ['client_credentials' as const] }
-    const test = await started(t, {
-      scopes: ['openid', 'reports'],
-      resources,
-      clients: [{ ...client, ...(may === undefined ? {} : { resources: may }) }]
-    })
-    const { body, claims } = await token(
-      test,
-      { ...machine, ...(resource === undefined ? {} : { resource }) },
-      asMachine
-    )
-    t.equal(claims.aud ?? body.error, aud, JSON.stringify([resources.length, may, resource]))
+t.test(
+  'chooses the audience of a machine client from the APIs, the resources of the client and the request',
+  async (t) => {
+    const orders = { resource: ORDERS, scopes: { 'orders:read': 'see your orders' } }
+    const mail = { resource: '/mail', scopes: { 'mail:read': 'read your mail' } }
+    const rows: Array<
+      [apis: Array<typeof orders | typeof mail>, may: string[] | undefined, resource: string | undefined, aud: string]
+    > = [
+      [[], undefined, undefined, ISSUER],
+      [[orders], undefined, undefined, ISSUER],
+      [[orders], [ORDERS], undefined, ORDERS],
+      [[orders, mail], [ORDERS], undefined, ORDERS],
+      [[orders, mail], [], undefined, ISSUER],
+      [[orders, mail], undefined, undefined, 'invalid_target'],
+      [[orders, mail], ['/mail', ORDERS], undefined, 'invalid_target'],
+      [[orders, mail], undefined, ORDERS, ORDERS],
+      [[orders, mail], undefined, ISSUER, ISSUER],
+      [[orders, mail], ['/mail'], ISSUER, ISSUER],
+      [[orders, mail], ['/mail'], ORDERS, 'invalid_target']
+    ]
+    for (const [resources, may, resource, aud] of rows) {
+      const client = { clientId: 'machine', clientSecret: SECRET, grantTypes: ['client_credentials' as const] }
+      const test = await started(t, {
+        scopes: ['openid', 'reports'],
+        resources,
+        clients: [{ ...client, ...(may === undefined ? {} : { resources: may }) }]
+      })
+      const { body, claims } = await token(
+        test,
+        { ...machine, ...(resource === undefined ? {} : { resource }) },
+        asMachine
+      )
+      t.equal(claims.aud ?? body.error, aud, JSON.stringify([resources.length, may, resource]))
+    }
   }
-})
+)
 
 // covers R7662-4
 t.test('introspects for an API only tokens that were issued for it', async (t) => {

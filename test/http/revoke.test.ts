@@ -202,7 +202,7 @@ t.test('answers 400 to a malformed revocation request', async (t) => {
 })
 
 // covers R7009-2.2.1
-t.test('answers 503 and never 200 while the store is down', async (t) => {
+t.test('answers 503 to a revocation while the store is down, and keeps the session', async (t) => {
   for (const method of ['findFamily', 'revokeFamily'] as const) {
     const state = memoryState()
     let down = false

@@ -74,7 +74,7 @@ t.test('requireRole asks for all of its roles, in any of the claims', async (t) 
   t.strictSame(await one('/both'), [403, 403, 403])
 })
 
-t.test('requireNoActor refuses a token with act, whatever it contains', async (t) => {
+t.test('requireNoActor rejects a token with an act claim of any content', async (t) => {
   for (const [title, claims, passes] of ACTORS)
     t.strictSame(await (await statusOf(t, claims))('/actor'), Array(3).fill(passes ? 200 : 403), title)
 })

@@ -34,7 +34,7 @@ async function instance(
 }
 
 // covers ASVS-13.3.4
-t.test('with a new secret alone, sets the old keys aside, logs it, and keeps sessions', async (t) => {
+t.test('with a new secret alone, rejects old access tokens, logs this, and keeps refresh tokens valid', async (t) => {
   const shared = { state: memoryState(), clock: steppedClock() }
   const before = await instance(OLD, shared)
   const access = await authAs(before.app, { id: 'ann' })
@@ -57,7 +57,7 @@ t.test('with a new secret alone, sets the old keys aside, logs it, and keeps ses
   await after.app.close()
 })
 
-t.test('starts with a new secret without the old keys in the state, and keeps users signed in', async (t) => {
+t.test('with a new secret and no old keys in the state, keeps refresh tokens valid and logs nothing', async (t) => {
   const shared = { state: memoryState(), clock: steppedClock() }
   const before = await instance(OLD, shared)
   const access = await authAs(before.app, { id: 'ann' })

@@ -74,7 +74,7 @@ t.test(
   }
 )
 
-t.test('rejects prompt=create with none, and ignores any other hint', async (t) => {
+t.test('rejects prompt=create with none, and ignores other values of screen_hint', async (t) => {
   const { app, close } = await openidApp()
   t.teardown(close)
   t.match(answerOf((await testBrowser(app).get(authorizePath({ prompt: 'none create' }))).headers.location as string), {
@@ -107,7 +107,7 @@ t.test('asks a new user for consent to a third-party client', async (t) => {
   )
 })
 
-t.test('without sign-up, omits it from the metadata, refuses prompt=create and ignores the hint', async (t) => {
+t.test('without sign-up, omits prompt=create from the metadata and rejects it, and ignores screen_hint', async (t) => {
   const { create: _, ...readOnly } = memoryUserStore()
   for (const options of [{ registration: false }, { users: readOnly }] as const) {
     const { app, close } = await testApp({ keys: KEYS, clients: CLIENTS, ...options })

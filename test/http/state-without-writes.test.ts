@@ -12,7 +12,7 @@ import { sharedPostgres } from '../support/shared-postgres.ts'
 
 interface Place {
   state: State
-  /** Lets the server refuse every write, and answer every read; or do both again. */
+  /** Lets the server reject writes but still answer reads, or accept writes again. */
   refuseWrites(refuses: boolean): unknown
 }
 

@@ -121,7 +121,7 @@ t.test('requireAuth accepts a sign-in until maxAge, and not a second longer', as
 })
 
 // covers SU-09
-t.test('a refresh does not make a sign-in more recent', async (t) => {
+t.test('requireAuth rejects a token from a refresh of an older sign-in', async (t) => {
   const { app, ask, clock } = await subjectOf(t)
   const { refresh_token: refresh } = await signIn(app)
   clock.step(301_000)

@@ -32,7 +32,7 @@ t.test('answers the password grant with five fields and no-store', async (t) => 
 })
 
 // covers R6749-4.3.2
-t.test('accepts a form body', async (t) => {
+t.test('accepts a form at the token endpoint, and ignores an unknown parameter', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   await signUp(app)
@@ -46,7 +46,7 @@ t.test('accepts a form body', async (t) => {
 })
 
 // covers R6749-5.2
-t.test('answers every invalid request with its error code', async (t) => {
+t.test('answers invalid token requests with a status, an error code and a description', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   await signUp(app)

@@ -44,7 +44,7 @@ async function unconfirmed(t: { teardown(task: () => Promise<void>): void }) {
 const field = (html: string, name: string): string => new RegExp(`name="${name}" value="([^"]*)"`).exec(html)?.[1] ?? ''
 
 // covers H3
-t.test('the token endpoint reports an unconfirmed address only after the right password', async (t) => {
+t.test('reports an unconfirmed address at the token endpoint only after the right password', async (t) => {
   const { token, hasher } = await unconfirmed(t)
   const hashes = async (act: () => Promise<unknown>): Promise<number> => {
     const before = hasher.calls.hash + hasher.calls.verify
@@ -74,7 +74,7 @@ t.test('the token endpoint reports an unconfirmed address only after the right p
 })
 
 // covers H3
-t.test('the right password leads to a page that sends the message again, once in five minutes', async (t) => {
+t.test('after the right password, offers to send the confirmation again, at most once in five minutes', async (t) => {
   const { browser, clock, mails, app } = await unconfirmed(t)
   const wrong = await browser.submit('/auth/login', { username: ANN, password: `${PASSWORD}x` })
   t.equal(wrong.statusCode, 400)
@@ -108,7 +108,7 @@ t.test('the right password leads to a page that sends the message again, once in
 })
 
 // covers H3
-t.test('sends no message without a cookie of this service', async (t) => {
+t.test('does not send the confirmation again without a valid cookie or for another site', async (t) => {
   const { browser, clock, mails, mail } = await unconfirmed(t)
   clock.step(5 * 60_000)
   for (const value of ['', 'x', `a..${'A'.repeat(62)}`, mail.token ?? '']) {
@@ -123,7 +123,7 @@ t.test('sends no message without a cookie of this service', async (t) => {
 })
 
 // covers A16
-t.test('shows on the page who signed up and when, in every language', async (t) => {
+t.test('shows the address and the time of the sign-up on the confirmation page, in every language', async (t) => {
   const { browser, mail } = await unconfirmed(t)
   for (const locale of LOCALES) {
     const { body } = await browser.get(mail.url ?? '', { 'accept-language': locale })
@@ -169,7 +169,7 @@ t.test('A16 "this was not me" revokes the password, the sessions and the link, a
 })
 
 // covers A16
-t.test('lets the owner of the mailbox reset the password of the account afterwards', async (t) => {
+t.test('lets the mailbox owner reset the password after the decision "this was not me"', async (t) => {
   const { app, browser, mail, messages, token } = await unconfirmed(t)
   await browser.submit('/auth/verify-email', { token: mail.token ?? '', decision: 'not_me' })
   await app.inject({ method: 'POST', url: '/auth/password-reset', payload: { username: ANN } })
@@ -189,7 +189,7 @@ t.test('lets the owner of the mailbox reset the password of the account afterwar
 })
 
 // covers A16
-t.test('accepts one decision of a link, and rejects repeated, cross-site and invalid ones', async (t) => {
+t.test('accepts one decision on a confirmation link, and rejects repeated, cross-site and invalid ones', async (t) => {
   const both = await unconfirmed(t)
   const replies = await Promise.all(
     ['not_me', 'not_me', ''].map(
@@ -230,7 +230,7 @@ t.test('accepts one decision of a link, and rejects repeated, cross-site and inv
 })
 
 // covers A16
-t.test('shows a store failure on the page, and keeps the button usable', async (t) => {
+t.test('answers 503 to the decision "this was not me" during a store failure, and accepts it afterwards', async (t) => {
   for (const method of ['put', 'consume', 'find'] as const) {
     const { browser, mail, state, token } = await unconfirmed(t)
     const { [method]: working } = state.oneTimeTokens

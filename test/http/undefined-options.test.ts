@@ -70,7 +70,7 @@ t.test('issues working refresh tokens when refreshToken.* is undefined', async (
 })
 
 // covers A6
-t.test('applies the default lifetimes when they are undefined', async (t) => {
+t.test('applies the default lifetime of access tokens when all lifetimes are undefined', async (t) => {
   const { app, close } = await testApp({
     accessToken: { expiresIn: undefined, audience: undefined },
     session: { expiresIn: undefined, idleTimeout: undefined },

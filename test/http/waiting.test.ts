@@ -27,7 +27,7 @@ t.test('signs nobody in by a confirmation or reset link that another browser ask
   t.notOk(hasSession(browser), 'a reset')
 })
 
-t.test('confirms without a sign-in if another password was set since the sign-up', async (t) => {
+t.test('confirms the address by the link but signs nobody in after a change of the password', async (t) => {
   const subject = await appOf(t)
   const { browser } = subject
   await send(t, browser, 'signUp', 'one')
@@ -87,7 +87,7 @@ t.test('reports that the password was set if the store fails before the sign-in'
   t.notOk(hasSession(browser))
 })
 
-t.test('keeps a link and its journey while the client store is down', async (t) => {
+t.test('answers 503 to a link while the client store is down, and leads to the client afterwards', async (t) => {
   let isDown = false
   const findById = async (id: string) => {
     if (isDown) throw new Error('the store is down')
@@ -110,7 +110,7 @@ t.test('keeps a link and its journey while the client store is down', async (t) 
   }
 })
 
-t.test('confirms without a sign-in if a session from the typed password would have ended', async (t) => {
+t.test('confirms the address but signs nobody in thirteen hours after the sign-up', async (t) => {
   const subject = await appOf(t)
   const { browser, clock } = subject
   await send(t, browser, 'signUp', 'one')
@@ -120,27 +120,30 @@ t.test('confirms without a sign-in if a session from the typed password would ha
   t.notOk(hasSession(browser))
 })
 
-t.test('confirms without a sign-in if max_age of the client requires a more recent one', async (t) => {
-  const subject = await appOf(t)
-  const { browser, clock } = subject
-  for (const [name, maxAge, next] of [
-    ['early', 600, '/cb?'],
-    ['late', 60, '/auth/verify-email?']
-  ] as const) {
-    const username = `${name}@example.com`
-    const query = `${queryOf(name)}&max_age=${maxAge}`
-    await browser.submit(`/auth/signup${query}`, { username, password: PASSWORD })
-    const link = await subject.link()
-    clock.step(300_000)
-    const { url } = await press(browser, link)
-    t.match(url, next, name)
-    if (next === '/cb?') continue
-    const { url: done } = await browser.follow(
-      await browser.submit(`/auth/login${query}`, { username, password: PASSWORD })
-    )
-    t.match(done, '/cb?', 'one sign-in is enough')
+t.test(
+  'confirms the address but signs nobody in if max_age of the client requires a more recent sign-in',
+  async (t) => {
+    const subject = await appOf(t)
+    const { browser, clock } = subject
+    for (const [name, maxAge, next] of [
+      ['early', 600, '/cb?'],
+      ['late', 60, '/auth/verify-email?']
+    ] as const) {
+      const username = `${name}@example.com`
+      const query = `${queryOf(name)}&max_age=${maxAge}`
+      await browser.submit(`/auth/signup${query}`, { username, password: PASSWORD })
+      const link = await subject.link()
+      clock.step(300_000)
+      const { url } = await press(browser, link)
+      t.match(url, next, name)
+      if (next === '/cb?') continue
+      const { url: done } = await browser.follow(
+        await browser.submit(`/auth/login${query}`, { username, password: PASSWORD })
+      )
+      t.match(done, '/cb?', 'one sign-in is enough')
+    }
   }
-})
+)
 
 t.test('asks for the second step after a reset in the browser that asked for the link', async (t) => {
   const subject = await appOf(t)
@@ -199,7 +202,7 @@ t.test('keeps up to three pending sign-ups of a browser apart, and drops the old
   t.equal(new URL(url).searchParams.get('state'), 'three')
 })
 
-t.test('sends the same reply and cookies of the same size for free and taken names', async (t) => {
+t.test('sends the same reply and cookies of a similar size for free and taken names', async (t) => {
   const subject = await appOf(t)
   await known(subject)
   const [taken, free] = await Promise.all(
@@ -218,7 +221,7 @@ t.test('sends the same reply and cookies of the same size for free and taken nam
   t.ok(Math.abs((taken?.bytes ?? 0) - (free?.bytes ?? 0)) < 20)
 })
 
-t.test('carries a typed name to the other pages of the same authorization request only', async (t) => {
+t.test('shows a typed name on the other pages of the same authorization request only', async (t) => {
   const { browser, app, clock } = await appOf(t)
   for (const page of ['/auth/forgot-password', '/auth/email-code', '/auth/signup', '/auth/login']) {
     browser.cookies.clear()

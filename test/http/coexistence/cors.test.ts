@@ -154,7 +154,7 @@ async function seen(app: FastifyInstance): Promise<Record<string, Record<string,
 }
 
 // covers ASVS-3.4.2
-t.test('applies the CORS policy of each endpoint', async (t) => {
+t.test('allows any origin to read documents, client origins to call token endpoints, and no others', async (t) => {
   const app = await start(t, null, 'host first')
   for (const [method, url] of ENDPOINTS) t.ok(app.hasRoute({ method, url }), `${method} ${url}`)
   for (const [
@@ -179,7 +179,7 @@ const alone = (async () => await seen(await start(t, null, 'host first')))()
 for (const [name, furnish] of Object.entries(HOSTS)) {
   for (const order of ['host first', 'ours first'] as const) {
     // covers ASVS-3.4.2 R9700-2.6
-    t.test(`${order}, ${name}: keeps the CORS policy of our endpoints`, async (t) => {
+    t.test(`keeps the CORS policy of our endpoints with CORS of the host: ${name}, ${order}`, async (t) => {
       const actual = await seen(await start(t, furnish, order))
       for (const [what, answer] of Object.entries(await alone)) t.same(actual[what], answer, what)
     })
@@ -216,7 +216,7 @@ t.test('starts with OPTIONS routes of the host for our paths, and keeps them', a
   )
 })
 
-t.test('two plugins in one app: answers preflights for the documents of both hosts', async (t) => {
+t.test('answers preflights for the documents of two plugins in one app, each on its host', async (t) => {
   const app = Fastify() as unknown as FastifyInstance
   t.teardown(async () => {
     await app.close()
@@ -242,7 +242,7 @@ t.test('two plugins in one app: answers preflights for the documents of both hos
   }
 })
 
-t.test('omits preflights from every document of @fastify/swagger', async (t) => {
+t.test('omits preflight routes from the document of @fastify/swagger', async (t) => {
   const app = Fastify() as unknown as FastifyInstance
   t.teardown(async () => {
     await app.close()

@@ -21,7 +21,7 @@ for (const order of ['host first', 'ours first'] satisfies Order[]) {
     t.same(both.responded, bare.responded)
   })
 
-  t.test(`${order}: runs every auth route with the plugins, handlers and compilers of the host`, async (t) => {
+  t.test(`${order}: runs the JSON endpoints with the plugins, handlers and compilers of the host`, async (t) => {
     const { app } = await hostApp(order, NO_LIMITS)
     t.teardown(async () => {
       await app.close()
@@ -204,7 +204,7 @@ for (const order of ['host first', 'ours first'] satisfies Order[]) {
     t.equal(own.headers['x-ratelimit-limit'], '50')
   })
 
-  t.test(`${order}: works in a child with a prefix, and decorates nothing outside it`, async (t) => {
+  t.test(`${order}: serves the auth routes in a child with a prefix, and decorates nothing outside it`, async (t) => {
     const bare = await nestedHostApp('without us')
     const both = await nestedHostApp(order, NO_LIMITS)
     t.teardown(async () => {

@@ -49,7 +49,7 @@ const OPTIONS: Array<[keyof NonNullable<AuthorityOptions['decorators']>, (app: F
 ]
 
 for (const [name, decorate] of OPTIONS) {
-  t.test(`rejects a taken "${name}" with a StartError that names the option`, async (t) => {
+  t.test(`rejects a taken decorator name "${name}" with an error that names the option`, async (t) => {
     const expected = { code: 'FST_AUTHORITY_NAME_TAKEN', message: new RegExp(`"${name}".*decorators: \\{ ${name}:`) }
     t.same(
       await uncaught(async () => {
@@ -104,7 +104,7 @@ for (const [name, decorate] of OPTIONS) {
 }
 
 // covers H6
-t.test('lists all taken names at once, and suggests decorators that work', async (t) => {
+t.test('lists all taken decorator names in one error, and suggests names that work', async (t) => {
   const crowded = (): FastifyInstance => {
     const app = newApp(t)
     for (const [, decorate] of OPTIONS) decorate(app)
@@ -128,7 +128,7 @@ t.test('lists all taken names at once, and suggests decorators that work', async
   t.ok(app.hasDecorator(decorators.authority ?? ''))
 })
 
-t.test('rejects a second registration without other names, and adds none of its routes', async (t) => {
+t.test('rejects a second registration without the option decorators, and adds no token route', async (t) => {
   t.same(
     await uncaught(async () => {
       const app = newApp(t)
@@ -166,7 +166,7 @@ t.test('keeps request.user of another plugin', async (t) => {
   t.same((await app.inject({ url: '/both', headers: bearer(token) })).json(), { user: null, sub })
 })
 
-t.test('adds decorators under other names', async (t) => {
+t.test('adds decorators under the names of the option decorators, and not under the default names', async (t) => {
   const app = newApp(t)
   await app.register(
     authPlugin,
@@ -213,7 +213,7 @@ t.test('adds decorators under other names', async (t) => {
   t.same((await browser.get('/visitor')).json(), { visitor: sub })
 })
 
-t.test('applies a prefix to every unnamed decorator, so that a second service shares none', async (t) => {
+t.test('names the decorators of a second service by decorators.prefix, and separates the tokens of both', async (t) => {
   const app = newApp(t)
   await app.register(authPlugin, ownOptions({ rateLimit: false }))
   await app.register(
@@ -250,7 +250,7 @@ t.test('applies a prefix to every unnamed decorator, so that a second service sh
 })
 
 // covers ASVS-8.4.1
-t.test('two plugins in one app share authSession, and each hook sets its own signed-in user', async (t) => {
+t.test('sets authSession to the user of the plugin whose hook runs, with two plugins in one app', async (t) => {
   const app = newApp(t)
   await app.register(authPlugin, ownOptions({ rateLimit: false }))
   await app.register(authPlugin, ownOptions({ rateLimit: false, prefix: '/b', decorators: SECOND }))
@@ -344,7 +344,7 @@ for (const [what, firstIssuer, secondIssuer, host, secondUrl] of [
   )
 }
 
-t.test('keeps a key set route of the host', async (t) => {
+t.test('keeps a key set route of the host, and serves our key set under the prefix', async (t) => {
   const app = newApp(t)
   app.get('/.well-known/jwks.json', async () => 'of the host')
   await app.register(authPlugin, ownOptions())
@@ -393,7 +393,7 @@ t.test('places the routes by prefix and paths', async (t) => {
     t.notOk(app.hasRoute({ method: 'POST', url }) || app.hasRoute({ method: 'GET', url }), url)
 })
 
-t.test('follows the router of the host for a trailing slash', async (t) => {
+t.test('accepts a trailing slash only if the router of the host ignores it', async (t) => {
   for (const [ignoreTrailingSlash, status] of [
     [false, 404],
     [true, 400]
@@ -446,7 +446,7 @@ t.test('has no route for features that the user store or the options lack', asyn
   }
 })
 
-t.test('HS256: has no key set route', async (t) => {
+t.test('HS256: answers 404 at the key set address', async (t) => {
   const app = newApp(t)
   await app.register(authPlugin, ownOptions({ keys: { secret: 'a shared secret of 32 bytes or more' } }))
   t.equal((await app.inject({ url: '/.well-known/jwks.json' })).statusCode, 404)

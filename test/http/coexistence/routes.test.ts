@@ -69,7 +69,7 @@ for (const [method, path, mend] of TAKEN) {
   })
 }
 
-t.test('names the whole path below a prefix of the app, and the option value without the prefix', async (t) => {
+t.test('names a taken route with the prefix of the app, and the suggested path without that prefix', async (t) => {
   const app = newApp(t)
   app.get('/api/auth/login', own)
   void app.register(

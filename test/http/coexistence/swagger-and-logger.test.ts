@@ -25,7 +25,7 @@ interface Fields {
   anyOf?: Fields[]
 }
 
-/** The names of the fields, also of one that may be left out. */
+/** The field names of a schema, also of a schema with alternatives (`anyOf`). */
 function fieldsOf({ properties, anyOf = [] }: Fields = {}): string[] {
   return properties === undefined ? anyOf.flatMap(fieldsOf) : Object.keys(properties).sort()
 }
@@ -115,7 +115,7 @@ t.test('writes auth requests to the logger of the host, with its request ids', a
   )
 })
 
-t.test('runs auth routes when the host removed its parsers or has a small body limit', async (t) => {
+t.test('runs the JSON endpoints when the host removed its parsers and has a small body limit', async (t) => {
   for (const order of ['before', 'after'] as const) {
     const app = Fastify({ bodyLimit: 10, logger: false }) as unknown as FastifyInstance
     const strip = (): void => {
@@ -144,16 +144,19 @@ t.test('runs auth routes when the host removed its parsers or has a small body l
   }
 })
 
-t.test('app.authenticate on a host route sends the status, the challenge and the body of its schema', async (t) => {
-  const app = Fastify() as unknown as FastifyInstance
-  t.teardown(async () => {
-    await app.close()
-  })
-  await app.register(authPlugin, ownOptions())
-  const response = { '4xx': { type: 'object', properties: { message: { type: 'string' } } } }
-  app.get('/mine', { onRequest: [app.authenticate], schema: { response } }, async () => 'mine')
-  const reply = await app.inject({ url: '/mine' })
-  t.equal(reply.statusCode, 401)
-  t.match(reply.headers, { 'www-authenticate': 'Bearer', 'content-type': 'application/json; charset=utf-8' })
-  t.same(reply.json(), { message: 'A Bearer token is required.' })
-})
+t.test(
+  'app.authenticate on a host route answers 401 with a challenge and a body by the schema of the route',
+  async (t) => {
+    const app = Fastify() as unknown as FastifyInstance
+    t.teardown(async () => {
+      await app.close()
+    })
+    await app.register(authPlugin, ownOptions())
+    const response = { '4xx': { type: 'object', properties: { message: { type: 'string' } } } }
+    app.get('/mine', { onRequest: [app.authenticate], schema: { response } }, async () => 'mine')
+    const reply = await app.inject({ url: '/mine' })
+    t.equal(reply.statusCode, 401)
+    t.match(reply.headers, { 'www-authenticate': 'Bearer', 'content-type': 'application/json; charset=utf-8' })
+    t.same(reply.json(), { message: 'A Bearer token is required.' })
+  }
+)

@@ -9,7 +9,7 @@ import { fakeConnection, fakeUpstream, SECRET } from '../../support/fake-upstrea
 import { connectApp, type ConnectApp, CROSS, SAME } from './support.ts'
 
 /**
- * Asserts that no user was signed in or created, that no cookie of the flow is left, and that one event has the reason.
+ * Asserts the error page, that no user was signed in or created, and that one event has the reason.
  * `reason: null`: no event, because no limit applies to the request.
  */
 async function refused(
@@ -225,23 +225,26 @@ t.test('FED-3 rejects the answer of one connection at the callback of another', 
   t.strictSame([honest.answers, evil.answers], [[], []])
 })
 
-t.test('FED-18 leads the user back after a provider error, and neither shows nor logs its text', async (t) => {
-  const canary = '<b>canary</b>'
-  const test = await connectApp(t)
-  const { state } = await test.start('?return_to=/cart')
-  const reply = await test.back(state, {
-    error: 'access_denied',
-    error_description: canary,
-    error_uri: 'https://evil.example.com'
-  })
-  await refused(t, test, reply, { status: 400, code: 'connection_denied', reason: 'denied' }, 'denied')
-  t.match(reply.body, 'href="/auth/login?return_to=%2Fcart"', 'the way back has the journey')
-  t.notMatch(reply.body + test.lines.join('') + JSON.stringify(test.events), 'canary')
-  const wrong = await test.back('x'.repeat(43), { error: 'access_denied' })
-  t.match(wrong.body, '>invalid_request · ', 'an error with a state of nobody says nothing')
-})
+t.test(
+  'FED-18 links back to the sign-in page after a provider error, and neither shows nor logs its text',
+  async (t) => {
+    const canary = '<b>canary</b>'
+    const test = await connectApp(t)
+    const { state } = await test.start('?return_to=/cart')
+    const reply = await test.back(state, {
+      error: 'access_denied',
+      error_description: canary,
+      error_uri: 'https://evil.example.com'
+    })
+    await refused(t, test, reply, { status: 400, code: 'connection_denied', reason: 'denied' }, 'denied')
+    t.match(reply.body, 'href="/auth/login?return_to=%2Fcart"', 'the way back has the journey')
+    t.notMatch(reply.body + test.lines.join('') + JSON.stringify(test.events), 'canary')
+    const wrong = await test.back('x'.repeat(43), { error: 'access_denied' })
+    t.match(wrong.body, '>invalid_request · ', 'an error with a state of nobody says nothing')
+  }
+)
 
-t.test('FED-17 fails only the sign-ins of a provider that is down', async (t) => {
+t.test('FED-17 answers 503 to sign-ins at a provider that is down, and still shows the sign-in page', async (t) => {
   const test = await connectApp(t)
   const { state } = await test.start()
   test.fake.down = true
@@ -258,7 +261,7 @@ t.test('FED-17 fails only the sign-ins of a provider that is down', async (t) =>
   t.equal((await test.browser.get('/auth/login')).statusCode, 200)
 })
 
-t.test('refuses an invalid code with the reason, and logs the error once', async (t) => {
+t.test('answers 502 for a code that the provider refuses, and logs the error once', async (t) => {
   const test = await connectApp(t)
   const { state } = await test.start()
   await refused(
@@ -338,7 +341,7 @@ t.test('FED-16 ends a session whose user is disabled, unlinked or removed while 
   }
 })
 
-t.test('FED-19 keeps the values of a sign-in out of logs, events, errors and URLs', async (t) => {
+t.test('FED-19 keeps the secrets and names of a provider sign-in out of logs, events and redirects', async (t) => {
   const fake = fakeUpstream({ subject: 'subject-canary', email: 'address-canary@example.com' })
   const test = await connectApp(t, {
     fake,
@@ -418,7 +421,7 @@ t.test('FED-20 removes flow cookies that it cannot open at the next start', asyn
   t.equal([...test.browser.cookies.keys()].filter((name) => name.includes('flow')).length, 1)
 })
 
-t.test('FED-21 shows the sign-in page for a start from another site or a typed URL', async (t) => {
+t.test('FED-21 redirects to the sign-in page when another site or a typed URL starts a provider sign-in', async (t) => {
   const test = await connectApp(t)
   for (const headers of [CROSS, { 'sec-fetch-site': 'none' }, { 'sec-fetch-site': 'same-site' }] as Array<
     Record<string, string>
@@ -440,7 +443,7 @@ t.test('FED-21 shows the sign-in page for a start from another site or a typed U
   t.equal((await test.start('', test.browser, 'nobody')).reply.statusCode, 404)
 })
 
-t.test('form_post: checks the answer only after the browser follows the redirect', async (t) => {
+t.test('form_post: checks the answer of the provider only after the browser follows the redirect', async (t) => {
   const test = await connectApp(t, { connection: { responseMode: 'form_post' } })
   const post = async (body: Record<string, string>): Promise<LightMyRequestResponse> =>
     await test.app.inject({
@@ -548,7 +551,7 @@ t.test('form_post: accepts a code of 1,700 characters, and stores only the param
   t.notMatch(test.fake.answers, [/session_state/])
 })
 
-t.test('FED-23 asks the provider for a fresh sign-in, and checks the time of it', async (t) => {
+t.test('FED-23 asks the provider for a fresh sign-in, and rejects an answer with an older sign-in', async (t) => {
   const client = { clientId: 'spa', redirectUris: ['https://spa.example/cb'] }
   const journey = `?${new URLSearchParams({ client_id: 'spa', redirect_uri: 'https://spa.example/cb', response_type: 'code', scope: 'openid', code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' }).toString()}`
   const test = await connectApp(t, { clients: [client], more: { provesFreshness: true } })

@@ -20,7 +20,7 @@ const SPA_QUERY = new URLSearchParams({
 }).toString()
 const CONFIRM = '/auth/connect/confirm'
 
-/** A person comes by the connection with the address of an existing account. */
+/** Signs in at the provider with the address of an existing account, so that the link waits for its confirmation. */
 async function waiting(
   t: Parameters<typeof connectApp>[0],
   options: Parameters<typeof connectApp>[1] = {}
@@ -35,7 +35,7 @@ async function waiting(
 const logIn = async (test: ConnectApp, username = 'ann@example.com', query = '', browser = test.browser) =>
   await browser.submit(`/auth/login${query}`, { username, password: PASSWORD })
 
-t.test('FED-15 links a pending identity only to its own account, for ten minutes', async (t) => {
+t.test('FED-15 links a pending identity only to the account with its address, for ten minutes', async (t) => {
   const test = await waiting(t)
   await signUp(test.app, 'bob@example.com')
   await logIn(test, 'bob@example.com')
@@ -88,7 +88,7 @@ t.test('FED-15 links only the newest identity after a second sign-in at the prov
   t.equal((await test.users.listIdentities(test.sub)).length, 1)
 })
 
-t.test('FED-15 links only from its own form, after a fresh sign-in', async (t) => {
+t.test('FED-15 links only from the form of our own page, after a fresh sign-in', async (t) => {
   const test = await waiting(t)
   await logIn(test)
   for (const headers of [
@@ -123,42 +123,45 @@ t.test('offers a link on the confirm page to continue without linking', async (t
   t.match((await test.browser.get('/auth/login')).body, 'Continue with Acme')
 })
 
-t.test('FED-11 removes all access of a stranger who first signed up with the address', async (t) => {
-  const test = await waiting(t)
-  // The stranger knows the password, has a session, tokens, an open message and a link made by another account at the
-  // provider.
-  const stranger = testBrowser(test.app)
-  await logIn(test, 'ann@example.com', '', stranger)
-  const tokens = await signIn(test.app, 'ann@example.com')
-  await stranger.submit('/auth/connect/acme/link?return_to=/')
-  const flow = test.fake.begun.at(-1)?.flow
-  test.fake.person = { subject: 'stranger' }
-  t.equal((await test.back(flow?.state ?? '', { code: 'good' }, stranger)).statusCode, 303)
-  t.match(await test.users.listIdentities(test.sub), [{ subject: 'stranger', provisional: true }])
+t.test(
+  'FED-11 ends session, token, password and link of a stranger when the mailbox owner takes the account',
+  async (t) => {
+    const test = await waiting(t)
+    // The stranger knows the password, has a session, tokens, an open message and a link made by another account at the
+    // provider.
+    const stranger = testBrowser(test.app)
+    await logIn(test, 'ann@example.com', '', stranger)
+    const tokens = await signIn(test.app, 'ann@example.com')
+    await stranger.submit('/auth/connect/acme/link?return_to=/')
+    const flow = test.fake.begun.at(-1)?.flow
+    test.fake.person = { subject: 'stranger' }
+    t.equal((await test.back(flow?.state ?? '', { code: 'good' }, stranger)).statusCode, 303)
+    t.match(await test.users.listIdentities(test.sub), [{ subject: 'stranger', provisional: true }])
 
-  // The owner of the mailbox sets a new password, signs in and links.
-  await test.browser.submit('/auth/forgot-password', { username: 'ann@example.com' })
-  const { token } = await test.messages.next('password_reset')
-  t.equal(
-    (await test.browser.submit('/auth/reset-password', { token, password: 'a password of her own' })).statusCode,
-    303
-  )
-  t.strictSame(await test.users.listIdentities(test.sub), [], 'the link of before goes with the reset')
-  const back = await test.browser.submit('/auth/login', {
-    username: 'ann@example.com',
-    password: 'a password of her own'
-  })
-  t.equal(back.headers.location, CONFIRM)
-  await test.browser.submit(CONFIRM, { decision: 'link' })
-  t.match(await test.users.listIdentities(test.sub), [{ subject: 'ann-1' }])
+    // The owner of the mailbox sets a new password, signs in and links.
+    await test.browser.submit('/auth/forgot-password', { username: 'ann@example.com' })
+    const { token } = await test.messages.next('password_reset')
+    t.equal(
+      (await test.browser.submit('/auth/reset-password', { token, password: 'a password of her own' })).statusCode,
+      303
+    )
+    t.strictSame(await test.users.listIdentities(test.sub), [], 'the link of before goes with the reset')
+    const back = await test.browser.submit('/auth/login', {
+      username: 'ann@example.com',
+      password: 'a password of her own'
+    })
+    t.equal(back.headers.location, CONFIRM)
+    await test.browser.submit(CONFIRM, { decision: 'link' })
+    t.match(await test.users.listIdentities(test.sub), [{ subject: 'ann-1' }])
 
-  t.equal(await test.who(stranger), null, 'session')
-  t.equal((await test.app.inject({ url: '/me', headers: bearer(tokens.access_token) })).statusCode, 401, 'token')
-  t.equal((await logIn(test, 'ann@example.com', '', stranger)).statusCode, 400, 'password')
-  test.fake.person = { subject: 'stranger', email: undefined as never }
-  await test.through('', stranger)
-  t.not(await test.who(stranger), test.sub, 'link')
-})
+    t.equal(await test.who(stranger), null, 'session')
+    t.equal((await test.app.inject({ url: '/me', headers: bearer(tokens.access_token) })).statusCode, 401, 'token')
+    t.equal((await logIn(test, 'ann@example.com', '', stranger)).statusCode, 400, 'password')
+    test.fake.person = { subject: 'stranger', email: undefined as never }
+    await test.through('', stranger)
+    t.not(await test.who(stranger), test.sub, 'link')
+  }
+)
 
 t.test('FED-11 ends the other sessions of the account at linking, but not the current one', async (t) => {
   const test = await waiting(t)
@@ -173,7 +176,7 @@ t.test('FED-11 ends the other sessions of the account at linking, but not the cu
   t.match(test.payloads('identity_linked'), [{ userId: test.sub, connection: 'acme', by: 'user' }])
 })
 
-t.test('FED-14 links only for the user and the session that began it, after a fresh sign-in', async (t) => {
+t.test('FED-14 links an identity only in the session that began the linking, after a fresh sign-in', async (t) => {
   const users = memoryUserStore()
   const test = await connectApp(t, { users, fake: fakeUpstream({ subject: 'ann-1' }) })
   const { sub } = await signUp(test.app, 'ann')
@@ -259,7 +262,7 @@ t.test('removes pending sign-ins from the browser when another user signs in', a
   t.strictSame(left(), [])
 })
 
-t.test('rejects a replayed proof for linking and for signing in', async (t) => {
+t.test('rejects a replayed confirm cookie at linking and at sign-up', async (t) => {
   const test = await waiting(t)
   await logIn(test)
   const copy = test.browser.cookies.get(cookieName('link')) ?? ''
@@ -303,7 +306,7 @@ t.test('rejects a replayed proof for linking and for signing in', async (t) => {
   }
 })
 
-t.test('leaves claims that do not fit out of a long profile, the picture first', async (t) => {
+t.test('drops profile claims that do not fit into the confirm cookie, the picture first', async (t) => {
   const fields = Type.Object({ city: Type.String({ minLength: 2 }) })
   const url = (length: number): string =>
     `https://p.example/${randomBytes(length).toString('base64url').slice(18, length)}`
@@ -324,7 +327,7 @@ t.test('leaves claims that do not fit out of a long profile, the picture first',
   }
 })
 
-t.test('does not lead a later sign-in to a confirmation that another site began', async (t) => {
+t.test('does not redirect a later sign-in to a confirm page that another site began', async (t) => {
   const users = memoryUserStore()
   const test = await connectApp(t, { users, clients: [SPA] })
   await signUp(test.app, 'ann@example.com')
@@ -341,7 +344,7 @@ t.test('does not lead a later sign-in to a confirmation that another site began'
   t.equal(own.headers.location, CONFIRM, 'the button of its page does')
 })
 
-t.test('names the identity in the question about linking', async (t) => {
+t.test('names the identity at the provider on the confirm page', async (t) => {
   const test = await connectApp(t, { users: memoryUserStore() })
   await signUp(test.app, 'ann@example.com')
   for (const [name, shown] of [
@@ -437,7 +440,7 @@ t.test('gives the second press of the finish sign-up button the session of the f
   t.equal(await users.findByUsername('ann@example.com'), null, 'no account before the form is sent')
   t.strictSame(test.payloads('registered'), [])
   const action = formAction((await test.browser.get(CONFIRM)).body)
-  // The person takes longer for the form than a late press counts as a repeated one.
+  // The user takes longer for the form than the time in which a second press counts as a repeat.
   test.clock.step(20_000)
   const proof = [...test.browser.cookies].filter(([name]) => /_(?:link|query)_/.test(name))
   const copyIn = (): ReturnType<typeof testBrowser> => {

@@ -74,17 +74,20 @@ for (const responseMode of ['query', 'form_post'] as const) {
   })
 }
 
-t.test('shows an error page for a request that does not fit, and keeps the other cookies', async (t) => {
-  const test = await connectApp(t, { clients: [SPA], connection: { responseMode: 'form_post' } })
-  const first = await test.browser.get(request(noise(300)), CROSS)
-  t.equal(first.statusCode, 303)
-  const before = [...test.browser.cookies]
-  const reply = await test.browser.get(request(noise(2000)), CROSS)
-  t.equal(reply.statusCode, 400)
-  t.match(reply.body, '>invalid_request · ')
-  t.match(reply.body, 'This sign-in needs more room than a browser has for it.')
-  t.strictSame([...test.browser.cookies], before)
-})
+t.test(
+  'shows an error page for an authorization request too long for a cookie, and keeps the other cookies',
+  async (t) => {
+    const test = await connectApp(t, { clients: [SPA], connection: { responseMode: 'form_post' } })
+    const first = await test.browser.get(request(noise(300)), CROSS)
+    t.equal(first.statusCode, 303)
+    const before = [...test.browser.cookies]
+    const reply = await test.browser.get(request(noise(2000)), CROSS)
+    t.equal(reply.statusCode, 400)
+    t.match(reply.body, '>invalid_request · ')
+    t.match(reply.body, 'This sign-in needs more room than a browser has for it.')
+    t.strictSame([...test.browser.cookies], before)
+  }
+)
 
 t.test('leaves cookie space for the second step of the account after a provider sign-in', async (t) => {
   const users = memoryUserStore()
@@ -187,7 +190,7 @@ t.test('stores the query of an authorization request once for several parallel s
   t.equal((await test.back(state)).statusCode, 200, 'the first goes on')
 })
 
-t.test('rejects the callback of a sign-in whose query is no longer in the browser', async (t) => {
+t.test('rejects the callback of a sign-in whose query cookie is missing', async (t) => {
   const test = await connectApp(t, { clients: [SPA] })
   const { state } = await test.start('?return_to=/cart')
   for (const name of kindsIn(test.browser, 'query')) test.browser.cookies.delete(name)
@@ -195,7 +198,7 @@ t.test('rejects the callback of a sign-in whose query is no longer in the browse
   t.equal(await test.who(), null)
 })
 
-t.test('signs users in despite planted cookies with its own cookie names', async (t) => {
+t.test('signs a user in although another site planted cookies with our cookie names', async (t) => {
   const test = await connectApp(t, { clients: [SPA], connection: { responseMode: 'form_post' } })
   const { browser } = test
   await signUp(test.app, 'ann@example.com')

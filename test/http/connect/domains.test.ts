@@ -158,7 +158,7 @@ t.test('FED-21 leads to the provider of the connection parameter, but never with
   t.equal((await testBrowser(test.app).get(request())).statusCode, 503)
 })
 
-t.test('describes the authentication at the provider in the token claims', async (t) => {
+t.test('sets acr, amr and auth_time in the ID token from the sign-in at the provider', async (t) => {
   const test = await connectApp(t, {
     clients: [{ clientId: 'spa', redirectUris: ['https://spa.example/cb'] }],
     connection: { assurance: ({ loa }) => (loa === 2 ? { acr: 'mfa', amr: ['hwk'] } : {}) }
@@ -196,7 +196,7 @@ t.test('describes the authentication at the provider in the token claims', async
   t.match(await claimsAfter(), { acr: 'mfa', amr: ['hwk'] })
 })
 
-t.test('lists the connections for the host, and calls onSignIn once without delaying the answer', async (t) => {
+t.test('lists the connections for the host, and calls onSignIn per sign-in without delaying the answer', async (t) => {
   const heard: unknown[] = []
   const test = await connectApp(t, {
     connection: {

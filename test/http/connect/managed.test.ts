@@ -3,6 +3,7 @@
  * the address.
  */
 import t, { type Test } from '../../support/tap.ts'
+import { Type } from '@sinclair/typebox'
 import { linkIdOf } from '../../../lib/accounts/identities.ts'
 import { memoryFactorStore, memoryUserStore, type LinkedIdentity, type User } from '../../../lib/index.ts'
 import { TOKEN_EXCHANGE_GRANT } from '../../../lib/protocol/request-params.ts'
@@ -64,7 +65,7 @@ async function scene(
     fake,
     factors: memoryFactorStore(),
     emailSignIn: {},
-    registration: { username: 'any' },
+    registration: { username: 'any', fields: Type.Object({ email: Type.Optional(Type.String({ format: 'email' })) }) },
     clients: [{ clientId: 'phone', grantTypes: [TOKEN_EXCHANGE_GRANT] }],
     connections: [
       fakeConnection(fake, { domains: ['acme.example'], enforce: true, audiences: [APP] }),
@@ -101,7 +102,7 @@ for (const username of [WORK, HOME, 'ann'])
   for (const email of [WORK, HOME])
     for (const says of [WORK, HOME, null])
       for (const isLinked of [true, false]) {
-        // The address, which is the username if that is an address.
+        // Skips impossible pairs: a username that is an address is also the email.
         if (username !== 'ann' && email !== username) continue
         const isManaged = username === WORK || email === WORK
         t.test(
@@ -193,7 +194,7 @@ t.test('does not count a link to a former issuer as a way to sign in', async (t)
 })
 
 for (const username of ['ann', HOME])
-  t.test(`takes over ${username} with an address of Acme at the first sign-in through Acme`, async (t) => {
+  t.test(`links the account ${username} with an address of Acme at the first sign-in through Acme`, async (t) => {
     const test = await scene(t, { username, email: WORK })
     const before = testBrowser(test.app)
     await before.submit('/auth/login', { username, password: PASSWORD })
@@ -205,7 +206,7 @@ for (const username of ['ann', HOME])
     t.equal(await through(test, 'acme'), test.ann.id, 'once more')
   })
 
-t.test('takes over the account that confirmed a shared address, or none if both did', async (t) => {
+t.test('links the account that confirmed a shared address, and neither account if both did', async (t) => {
   const test = await scene(t, { username: 'ann', email: WORK })
   const bob = await test.users.create({ username: 'bob', email: WORK, emailVerified: false, passwordHash: null })
   t.equal(await through(test, 'acme'), test.ann.id)
@@ -217,7 +218,7 @@ t.test('takes over the account that confirmed a shared address, or none if both 
   t.notOk([null, other.ann.id, eve.id].includes(made), 'nobody can tell which is meant')
 })
 
-t.test('keeps the link of a managed account that still has an old password hash', async (t) => {
+t.test('rejects removing the link to the managing provider from an account with an old password hash', async (t) => {
   const test = await scene(t, { username: WORK, links: [linkTo('acme'), linkTo('other')] })
   const { app, ann } = test
   const headers = await authAs(app, { id: ann.id }, { acr: 'phr' })
@@ -242,7 +243,7 @@ t.test('rejects linking an identity of another connection to a managed account',
   t.match(await test.users.listIdentities(test.ann.id), [{ connection: 'acme' }])
 })
 
-t.test('refuses a registration with an address that Acme manages, under any username', async (t) => {
+t.test('rejects a registration with an address that Acme manages, as the username or as the email', async (t) => {
   const test = await scene(t, { username: HOME })
   for (const payload of [{ username: 'new@acme.example' }, { username: 'new', email: 'new@acme.example' }]) {
     const reply = await test.app.inject({
@@ -251,6 +252,7 @@ t.test('refuses a registration with an address that Acme manages, under any user
       payload: { ...payload, password: PASSWORD }
     })
     t.equal(reply.statusCode, 400, JSON.stringify(payload))
+    t.match(reply.json().error_description, /People of this domain sign in through a connection/)
     t.equal(await test.users.findByUsername(payload.username), null)
   }
 })

@@ -18,7 +18,7 @@ const linkTo = (subject: string, fields: Partial<LinkedIdentity> = {}): LinkedId
 })
 const PAGE = '/auth/account/connections'
 
-/** Ann, by password, with a link; or with `password: false`, by `subjects` alone. */
+/** An app with the user Ann, who has the links `subjects` and, unless `password` is false, a password. */
 async function scene(
   t: Parameters<typeof connectApp>[0],
   {
@@ -250,7 +250,7 @@ t.test('lists links on the page, offers to connect another, and disconnects with
   t.equal((await stranger.get(PAGE)).headers.location, `/auth/login?return_to=${encodeURIComponent(PAGE)}`)
 })
 
-t.test('answers 503 where the provider of the account to connect is down', async (t) => {
+t.test('answers 503 to a new link while its provider is down, and keeps the user signed in', async (t) => {
   const test = await scene(t, { subjects: [] })
   const browser = await browserOf(test)
   const [, action = ''] = /action="(\/auth\/connect\/acme\/link[^"]*)"/.exec((await browser.get(PAGE)).body) ?? []
@@ -263,7 +263,7 @@ t.test('answers 503 where the provider of the account to connect is down', async
   t.match((await browser.submit(action)).statusCode, 200)
 })
 
-t.test('ignores a form that was shown in another session', async (t) => {
+t.test('ignores an unlink form that was shown in another session', async (t) => {
   const test = await scene(t)
   const action = formAction((await (await browserOf(test)).get(PAGE)).body)
   const other = await browserOf(test)
@@ -271,7 +271,7 @@ t.test('ignores a form that was shown in another session', async (t) => {
   t.ok(await test.users.findByIdentity(linkTo('ann-1')))
 })
 
-t.test('ignores a form that was shown to another user of the same browser', async (t) => {
+t.test('ignores an unlink form that was shown to another user of the same browser', async (t) => {
   const test = await scene(t)
   const browser = await browserOf(test)
   const action = formAction((await browser.get(PAGE)).body)
@@ -286,7 +286,7 @@ t.test('ignores a form that was shown to another user of the same browser', asyn
   }
 })
 
-t.test('asks for the password on the page after an older sign-in, and counts a wrong one', async (t) => {
+t.test('asks for the password to unlink five minutes after the sign-in, and counts a wrong one', async (t) => {
   const test = await scene(t)
   const browser = await browserOf(test)
   test.clock.step(300_001)

@@ -66,7 +66,7 @@ for (const { proof, at, outcome, password } of [
   { proof: 'a proof after the password', at: 1, outcome: 'linked', password: false },
   { proof: 'the word of the host', at: undefined, outcome: 'linked', password: true }
 ] as const)
-  t.test(`links an account by the address if the provider is authoritative for it: ${proof}`, async (t) => {
+  t.test(`with an authoritative provider, links an account only by an address that is proved: ${proof}`, async (t) => {
     const test = await scene(t, { connection: { linking: 'verified-email' } })
     const ann = await test.users.create({
       username: ANN,

@@ -17,7 +17,7 @@ export interface ConnectApp extends TestApp {
     browser?: TestBrowser,
     id?: string
   ): Promise<LightMyRequestResponse>
-  /** Both. */
+  /** Starts the sign-in and sends the browser back. */
   through(query?: string, browser?: TestBrowser): Promise<LightMyRequestResponse>
   /** The user ids of live browser sessions by their cookie, `null` where nobody is signed in. */
   who(browser?: TestBrowser): Promise<string | null>

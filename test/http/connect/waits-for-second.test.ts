@@ -73,7 +73,7 @@ async function scene(
   }
 }
 
-t.test('links by a verified address only after the second factor', async (t) => {
+t.test('links an account by its verified address only after the second factor', async (t) => {
   const test = await scene(t, { hasFactor: true, connection: { linking: 'verified-email' } })
   const { app, ann, users, writes } = test
   const reply = await test.through('?return_to=/cart')
@@ -108,7 +108,7 @@ t.test("updates the user from the provider's profile only after the second facto
 })
 
 for (const hasFactor of [true, false])
-  t.test(`notes the use of a link after the last factor: second factor ${hasFactor}`, async (t) => {
+  t.test(`updates lastUsedAt of a link only when the sign-in completes: second factor ${hasFactor}`, async (t) => {
     const test = await scene(t, { hasFactor })
     const { ann, users, clock } = test
     await users.linkIdentity(ann.id, { ...OLD, issuer: PROVIDER, subject: 'ann-1', connection: 'acme' })
@@ -125,7 +125,7 @@ for (const hasFactor of [true, false])
     t.strictSame(await noted(), [{ lastUsedAt: clock.now(), email: ANN }])
   })
 
-t.test('takes the account over at the first sign-in through an enforced connection', async (t) => {
+t.test('removes the old link, passkey and password at the first sign-in through an enforced connection', async (t) => {
   const factors = memoryFactorStore()
   const test = await scene(t, { factors, connection: { domains: ['example.com'], enforce: true } })
   const { ann, users, clock } = test
@@ -155,7 +155,7 @@ t.test('takes the account over at the first sign-in through an enforced connecti
   )
 })
 
-t.test('removes a password older than the proof of the address, once, at the take-over', async (t) => {
+t.test('replaces the password once when an enforced connection links an account with a proved address', async (t) => {
   const test = await scene(t, { emailProvedAt: 1, connection: { domains: ['example.com'], enforce: true } })
   t.equal(onward(await test.through('?return_to=/cart')), '/cart')
   t.equal(await test.who(), test.ann.id)
@@ -163,22 +163,25 @@ t.test('removes a password older than the proof of the address, once, at the tak
   t.match(await test.users.listIdentities(test.ann.id), [{ subject: 'ann-1', connection: 'acme' }])
 })
 
-t.test('changes nothing if the password changes during a take-over, and succeeds at the retry', async (t) => {
-  const test = await scene(t, { connection: { domains: ['example.com'], enforce: true } })
-  const { users, ann } = test
-  const set = users.setPasswordHash.bind(users)
-  users.setPasswordHash = async (...given) => {
-    users.setPasswordHash = set
-    await set(ann.id, 'the hash of another password')
-    return await set(...given)
+t.test(
+  'answers 503 and links nothing if the password changes during a take-over, and succeeds at the retry',
+  async (t) => {
+    const test = await scene(t, { connection: { domains: ['example.com'], enforce: true } })
+    const { users, ann } = test
+    const set = users.setPasswordHash.bind(users)
+    users.setPasswordHash = async (...given) => {
+      users.setPasswordHash = set
+      await set(ann.id, 'the hash of another password')
+      return await set(...given)
+    }
+    t.equal((await test.through()).statusCode, 503)
+    t.equal(await test.who(), null)
+    t.strictSame(await users.listIdentities(ann.id), [])
+    await test.through()
+    t.equal(await test.who(), ann.id)
+    t.not((await users.findById(ann.id))?.passwordHash, 'the hash of another password')
   }
-  t.equal((await test.through()).statusCode, 503)
-  t.equal(await test.who(), null)
-  t.strictSame(await users.listIdentities(ann.id), [])
-  await test.through()
-  t.equal(await test.who(), ann.id)
-  t.not((await users.findById(ann.id))?.passwordHash, 'the hash of another password')
-})
+)
 
 t.test('removes a passkey that an earlier session adds during the take-over', async (t) => {
   const factors = memoryFactorStore()
@@ -251,7 +254,7 @@ t.test('signs in every browser in parallel take-overs by one identity', async (t
   t.equal(test.payloads('identity_linked').length, 1)
 })
 
-t.test('takes an account over without asking for the app of the first claimant of the address', async (t) => {
+t.test('removes the authenticator app of an earlier owner at a take-over, and does not ask for it', async (t) => {
   const factors = memoryFactorStore()
   const test = await scene(t, {
     emailProvedAt: 0,

@@ -1,6 +1,6 @@
 /**
- * A person at the sign-in page of a service with a connection, and what they do on each page. The tests walk it by
- * `inject` and in a browser.
+ * A model of a user at the sign-in page of a service with a connection, and of their action on each page. Tests run it
+ * over `inject` and in a browser.
  */
 import type { User } from '../../../lib/index.ts'
 import { PASSWORD } from '../../support/app.ts'
@@ -104,7 +104,7 @@ function pageOf({ statusCode, body }: Seen): string {
   return [statusCode, to, heading, alert || lead].join(' | ')
 }
 
-/** The fault of the walk, if any: a circle, or an end without a sentence. */
+/** The faults of the walk: too many pages, a page twice, or an end without a message. */
 export function faultsOf(pages: readonly string[], isSignedIn: boolean): string[] {
   const trail = pages.join(' → ')
   return [

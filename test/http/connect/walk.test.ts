@@ -39,27 +39,30 @@ function handsOf(test: ConnectApp, browser: ReturnType<typeof testBrowser>): Han
 
 for (const [domain, options] of Object.entries(DOMAINS)) {
   for (const linking of LINKING) {
-    t.test(`${domain}, linking ${linking}: never leads a user in a circle of pages`, async (t: Test) => {
-      const users = memoryUserStore()
-      const fake = fakeUpstream()
-      const connection = { ...options, linking }
-      const test = await connectApp(t, { users, connections: [fakeConnection(fake, connection)] })
-      const hash = await fastHasher().hash(PASSWORD, { memoryCost: 64, timeCost: 1, parallelism: 1 })
-      let count = 0
-      for (const [kind, account] of Object.entries(ACCOUNTS))
-        for (const [says, assertion] of Object.entries(SAYS))
-          for (const first of FIRST) {
-            const email = `ann${++count}@acme.example`
-            const own = account && (await users.create({ username: email, email, passwordHash: hash, ...account }))
-            fake.person = { subject: `ann-${count}`, ...assertion(email) }
-            const knowsPassword = account !== null && account.passwordHash !== null
-            const browser = testBrowser(test.app)
-            const pages = await walk(handsOf(test, browser), { email, knowsPassword, first })
-            const user = await test.who(browser)
-            const name = `${kind}, the provider ${says}, ${first} first`
-            t.strictSame(faultsOf(pages, user !== null), [], name)
-            if (says === 'decides on the mailbox' && user !== null && own !== null) t.equal(user, own.id, name)
-          }
-    })
+    t.test(
+      `signs a user in or ends with a message, without a circle of pages: ${domain}, linking ${linking}`,
+      async (t: Test) => {
+        const users = memoryUserStore()
+        const fake = fakeUpstream()
+        const connection = { ...options, linking }
+        const test = await connectApp(t, { users, connections: [fakeConnection(fake, connection)] })
+        const hash = await fastHasher().hash(PASSWORD, { memoryCost: 64, timeCost: 1, parallelism: 1 })
+        let count = 0
+        for (const [kind, account] of Object.entries(ACCOUNTS))
+          for (const [says, assertion] of Object.entries(SAYS))
+            for (const first of FIRST) {
+              const email = `ann${++count}@acme.example`
+              const own = account && (await users.create({ username: email, email, passwordHash: hash, ...account }))
+              fake.person = { subject: `ann-${count}`, ...assertion(email) }
+              const knowsPassword = account !== null && account.passwordHash !== null
+              const browser = testBrowser(test.app)
+              const pages = await walk(handsOf(test, browser), { email, knowsPassword, first })
+              const user = await test.who(browser)
+              const name = `${kind}, the provider ${says}, ${first} first`
+              t.strictSame(faultsOf(pages, user !== null), [], name)
+              if (says === 'decides on the mailbox' && user !== null && own !== null) t.equal(user, own.id, name)
+            }
+      }
+    )
   }
 }

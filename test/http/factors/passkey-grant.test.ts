@@ -85,7 +85,7 @@ t.test('signs in by a passkey without username, password or second step, with ma
 })
 
 // covers PK-12 ADV-CVE-2025-46815
-t.test('accepts an answer once within ten minutes, also in fifty parallel requests', async (t) => {
+t.test('accepts a passkey answer once within ten minutes, also in fifty parallel requests', async (t) => {
   const subject = await passkeyApp(t)
   const given = await answer(subject)
   const all = await Promise.all(Array.from({ length: 50 }, async () => await grant(subject, given)))
@@ -324,7 +324,7 @@ t.test('rejects a disabled, removed or unconfirmed account with the same error',
 })
 
 // covers SF-03
-t.test('issues no tokens if the account changes between the proof and the tokens', async (t) => {
+t.test('issues no tokens if the user is disabled or the passkey removed during the sign-in', async (t) => {
   const { users, change } = changing(memoryUserStore())
   const subject = await passkeyApp(t, { users })
   const usePasskey = subject.store.usePasskey.bind(subject.store)
@@ -362,7 +362,7 @@ t.test('issues no tokens if the account changes between the proof and the tokens
   t.equal(subject.events.filter(({ name }) => name === 'login_failed').at(-1)?.payload.reason, 'unknown_passkey')
 })
 
-t.test('answers 503 during an outage, and accepts the same answer afterwards', async (t) => {
+t.test('answers 503 during an outage of the factor store, and accepts the same answer afterwards', async (t) => {
   const subject = await passkeyApp(t)
   const given = await answer(subject)
   for (const method of ['findByHandle', 'usePasskey', 'findFactors'] as Array<keyof FactorStore>) {
@@ -375,7 +375,7 @@ t.test('answers 503 during an outage, and accepts the same answer afterwards', a
 })
 
 // covers PG-03
-t.test('allows this grant to exactly the clients of the password grant', async (t) => {
+t.test('allows the passkey grant only to clients of the password grant, and only with passkeys on', async (t) => {
   const own = {
     clientId: 'own',
     clientSecret: SECRET,
@@ -431,7 +431,7 @@ t.test('allows this grant to exactly the clients of the password grant', async (
 })
 
 // covers PG-03
-t.test('rejects requests without a client for passwordGrant clients, and third-party clients always', async (t) => {
+t.test('rejects a third-party client, and with passwordGrant "clients" a request without a client', async (t) => {
   const password = ['password'] as Array<'password'>
   const subject = await passkeyApp(t, {
     keys: KEYS,
@@ -551,7 +551,7 @@ function moody(): {
 }
 
 // covers PK-07 PK-17
-t.test('requires user verification of a passkey each time, and never signs in by a security key alone', async (t) => {
+t.test('requires user verification of a passkey, and rejects a security key without a password', async (t) => {
   for (const kind of ['passkey', 'security_key'] as const) {
     const subject = await passkeyApp(t)
     const { access_token: strong } = (await grant(subject, await answer(subject))).json<{ access_token: string }>()

@@ -114,7 +114,7 @@ t.test('rejects the passkey of a disabled user like an invalid passkey', async (
   t.equal((await answerOn(browser, '/auth/login', passkey)).statusCode, 303)
 })
 
-t.test('warns on the page and once a day by message of a passkey that may be copied', async (t) => {
+t.test('warns of a passkey that may be copied on the page, and by message once a day', async (t) => {
   const subject = await passkeyApp(t, {}, { counts: true })
   const { app, passkey, messages, clock, events } = subject
   const sent = (): string[] =>
@@ -202,88 +202,94 @@ t.test('accepts as a second factor only passkeys of the same user', async (t) =>
 })
 
 // covers PK-01 PK-08 PK-09
-t.test('adds, names and removes a passkey on the security page, and signals the full list', async (t) => {
-  const subject = await factorApp(t, {}, { enrolled: false })
-  const { app, clock } = subject
-  const browser = testBrowser(app)
-  await logIn(browser)
-  const empty = await browser.get('/auth/security')
-  t.match(empty.body, 'href="/auth/security/passkeys"')
-  t.same(signalsIn(empty.body), {}, 'no list: it would be one without a passkey that somebody just lacks here')
-  const passkey = softPasskey({ origin: ISSUER })
-  const page = await browser.get('/auth/security/passkeys')
-  t.notMatch(page.body, /signed out/)
-  const added = await answer(browser, page.body, passkey, { name: ' My\u202e  key ' })
-  t.match(added, { statusCode: 303, headers: { location: '/auth/security?done=passkey_added' } })
-  const again = await answer(browser, page.body, softPasskey({ origin: ISSUER }))
-  t.equal(again.statusCode, 400, 'its challenge was for who had no factor')
-  const list = await browser.get('/auth/security')
-  t.match(list.body, 'My key')
-  t.match(list.body, 'On one device only')
-  t.notMatch(list.body, 'Add a second passkey on another device', 'a password is enough')
-  const handle = (await subject.store.findFactors(subject.sub)).handle ?? ''
-  const listed = async (): Promise<unknown> =>
-    signalsIn((await browser.get('/auth/security')).body).signalAllAcceptedCredentials?.allAcceptedCredentialIds
-  t.match(signalsIn(list.body), {
-    signalAllAcceptedCredentials: { rpId: new URL(ISSUER).hostname, userId: Buffer.from(handle).toString('base64url') },
-    signalCurrentUserDetails: { name: 'ann', displayName: 'ann' }
-  })
-  t.equal(
-    askingForm((await browser.get('/auth/security/passkeys')).body)?.options.user.id,
-    Buffer.from(handle).toString('base64url')
-  )
-  t.equal(
-    (await answerOn(browser, '/auth/security/passkeys', softPasskey({ origin: ISSUER, synced: true }))).headers
-      .location,
-    '/auth/security?done=passkey_added'
-  )
-  const both = (await subject.store.findFactors(subject.sub)).passkeys
-  t.same(
-    await listed(),
-    both.map(({ credentialId }) => credentialId)
-  )
-
-  const forms = async (): Promise<Array<ReturnType<typeof formOf>>> => {
-    const { body } = await browser.get('/auth/security')
-    return both
-      .map(({ id }) => formOf(body, body.lastIndexOf('<form', body.indexOf(`value="${id}"`))))
-      .filter(({ fields }) => fields.factor !== undefined)
-  }
-  const [first, second] = await forms()
-  if (first === undefined || second === undefined) throw new Error('no forms')
-  t.equal(
-    (await browser.submit(first.action, { ...first.fields, name: 'Phone', decision: 'rename' })).headers.location,
-    '/auth/security?done=factor_renamed'
-  )
-  t.match((await browser.get('/auth/security')).body, 'Phone')
-  for (const { action, fields } of [first, second])
+t.test(
+  'adds, names and removes a passkey on the security page, and signals the remaining ones to the browser',
+  async (t) => {
+    const subject = await factorApp(t, {}, { enrolled: false })
+    const { app, clock } = subject
+    const browser = testBrowser(app)
+    await logIn(browser)
+    const empty = await browser.get('/auth/security')
+    t.match(empty.body, 'href="/auth/security/passkeys"')
+    t.same(signalsIn(empty.body), {}, 'no list: it would be one without a passkey that somebody just lacks here')
+    const passkey = softPasskey({ origin: ISSUER })
+    const page = await browser.get('/auth/security/passkeys')
+    t.notMatch(page.body, /signed out/)
+    const added = await answer(browser, page.body, passkey, { name: ' My\u202e  key ' })
+    t.match(added, { statusCode: 303, headers: { location: '/auth/security?done=passkey_added' } })
+    const again = await answer(browser, page.body, softPasskey({ origin: ISSUER }))
+    t.equal(again.statusCode, 400, 'its challenge was for who had no factor')
+    const list = await browser.get('/auth/security')
+    t.match(list.body, 'My key')
+    t.match(list.body, 'On one device only')
+    t.notMatch(list.body, 'Add a second passkey on another device', 'a password is enough')
+    const handle = (await subject.store.findFactors(subject.sub)).handle ?? ''
+    const listed = async (): Promise<unknown> =>
+      signalsIn((await browser.get('/auth/security')).body).signalAllAcceptedCredentials?.allAcceptedCredentialIds
+    t.match(signalsIn(list.body), {
+      signalAllAcceptedCredentials: {
+        rpId: new URL(ISSUER).hostname,
+        userId: Buffer.from(handle).toString('base64url')
+      },
+      signalCurrentUserDetails: { name: 'ann', displayName: 'ann' }
+    })
     t.equal(
-      (await browser.submit(action, { ...fields, decision: 'remove' })).headers.location,
-      '/auth/security?done=passkey_removed'
+      askingForm((await browser.get('/auth/security/passkeys')).body)?.options.user.id,
+      Buffer.from(handle).toString('base64url')
     )
-  t.same(
-    signalsIn((await browser.get('/auth/security?done=passkey_removed', { 'sec-fetch-site': 'same-origin' })).body)
-      .signalAllAcceptedCredentials?.allAcceptedCredentialIds,
-    [],
-    'the last one has just gone'
-  )
-  t.same(await listed(), undefined)
-  t.same(
-    signalsIn((await browser.get('/auth/security?done=passkey_removed', { 'sec-fetch-site': 'cross-site' })).body),
-    {},
-    'a link from elsewhere has removed nothing'
-  )
-  subject.broken.add('findFactors')
-  t.same(signalsIn((await browser.get('/auth/security')).body), {}, 'an outage is no empty list')
-  subject.broken.clear()
-  clock.step(301_000)
-  const stale = await browser.get('/auth/security/passkeys')
-  t.equal(askingForm(stale.body), null)
-  // A person without a password or with a factor signs in again. Ann has neither now.
-  t.match(stale.body, /auth\/reauthenticate\?/)
-  const posted = await browser.submit('/auth/security/passkeys', { credential: '{}' })
-  t.equal(posted.headers.location, '/auth/security/passkeys?done=nothing', 'without the sign-in that it was shown to')
-})
+    t.equal(
+      (await answerOn(browser, '/auth/security/passkeys', softPasskey({ origin: ISSUER, synced: true }))).headers
+        .location,
+      '/auth/security?done=passkey_added'
+    )
+    const both = (await subject.store.findFactors(subject.sub)).passkeys
+    t.same(
+      await listed(),
+      both.map(({ credentialId }) => credentialId)
+    )
+
+    const forms = async (): Promise<Array<ReturnType<typeof formOf>>> => {
+      const { body } = await browser.get('/auth/security')
+      return both
+        .map(({ id }) => formOf(body, body.lastIndexOf('<form', body.indexOf(`value="${id}"`))))
+        .filter(({ fields }) => fields.factor !== undefined)
+    }
+    const [first, second] = await forms()
+    if (first === undefined || second === undefined) throw new Error('no forms')
+    t.equal(
+      (await browser.submit(first.action, { ...first.fields, name: 'Phone', decision: 'rename' })).headers.location,
+      '/auth/security?done=factor_renamed'
+    )
+    t.match((await browser.get('/auth/security')).body, 'Phone')
+    for (const { action, fields } of [first, second])
+      t.equal(
+        (await browser.submit(action, { ...fields, decision: 'remove' })).headers.location,
+        '/auth/security?done=passkey_removed'
+      )
+    t.same(
+      signalsIn((await browser.get('/auth/security?done=passkey_removed', { 'sec-fetch-site': 'same-origin' })).body)
+        .signalAllAcceptedCredentials?.allAcceptedCredentialIds,
+      [],
+      'the last one has just gone'
+    )
+    t.same(await listed(), undefined)
+    t.same(
+      signalsIn((await browser.get('/auth/security?done=passkey_removed', { 'sec-fetch-site': 'cross-site' })).body),
+      {},
+      'a link from elsewhere has removed nothing'
+    )
+    subject.broken.add('findFactors')
+    t.same(signalsIn((await browser.get('/auth/security')).body), {}, 'an outage is no empty list')
+    subject.broken.clear()
+    clock.step(301_000)
+    const stale = await browser.get('/auth/security/passkeys')
+    t.equal(askingForm(stale.body), null)
+    // More than five minutes after the sign-in, the page asks for a new one.
+    t.match(stale.body, /auth\/reauthenticate\?/)
+    const posted = await browser.submit('/auth/security/passkeys', { credential: '{}' })
+    t.equal(posted.headers.location, '/auth/security/passkeys?done=nothing', 'without the sign-in that it was shown to')
+  }
+)
 
 t.test(
   'proposes a passkey once after a sign-in by password, without interrupting the authorization request',
@@ -390,7 +396,7 @@ t.test('offers passkeys after a sign-in and on the security page only if mfa.met
   }
 })
 
-t.test('ends a session that rests on a passkey alone with the removal of that passkey', async (t) => {
+t.test('ends a session begun by a passkey alone when that passkey is removed', async (t) => {
   const { app, sub, passkey, token } = await passkeyApp(t, {}, {}, undefined, { twoStep: false })
   const browser = testBrowser(app)
   t.equal((await answerOn(browser, '/auth/login', passkey)).statusCode, 303)
@@ -401,7 +407,7 @@ t.test('ends a session that rests on a passkey alone with the removal of that pa
   t.equal((await app.inject({ url: '/me', headers: { authorization: `Bearer ${token}` } })).statusCode, 401)
 })
 
-t.test('adds no passkey for an unconfirmed address on any route', async (t) => {
+t.test('offers and adds no passkey to an account with an unconfirmed address', async (t) => {
   const users = memoryUserStore()
   const subject = await factorApp(
     t,

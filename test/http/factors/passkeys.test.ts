@@ -133,39 +133,42 @@ t.test('adds a passkey only after a fresh sign-in with all required factors', as
   t.equal((await add(subject, strong, key.create(options))).statusCode, 201, 'what was begun in time may be finished')
 })
 
-t.test('rejects an answer to options of another sign-in, another user, or after a change', async (t) => {
-  const subject = await factorApp(t, {}, { enrolled: false })
-  await signUp(subject.app, 'bob')
-  const [token, second, bobs] = [
-    await tokenOf(subject),
-    await tokenOf(subject),
-    (await signIn(subject.app, 'bob')).access_token
-  ]
-  const invalid = async (name: string, credential: object, by = token): Promise<void> => {
-    const reply = await add(subject, by, credential)
-    t.equal(reply.statusCode, 400, name)
-    t.match(reply.json(), { error: 'invalid_credential' }, name)
+t.test(
+  'rejects a new passkey for options of another sign-in or user, or after another passkey was added',
+  async (t) => {
+    const subject = await factorApp(t, {}, { enrolled: false })
+    await signUp(subject.app, 'bob')
+    const [token, second, bobs] = [
+      await tokenOf(subject),
+      await tokenOf(subject),
+      (await signIn(subject.app, 'bob')).access_token
+    ]
+    const invalid = async (name: string, credential: object, by = token): Promise<void> => {
+      const reply = await add(subject, by, credential)
+      t.equal(reply.statusCode, 400, name)
+      t.match(reply.json(), { error: 'invalid_credential' }, name)
+    }
+    const made = async (of: string) => softPasskey({ origin: ISSUER }).create(await creationOptions(subject, of))
+    await invalid('another sign-in', await made(second))
+    await invalid('another person', await made(bobs))
+    await invalid(
+      'of a sign-in by passkey',
+      softPasskey({ origin: ISSUER }).create({
+        ...(await creationOptions(subject, token)),
+        challenge: (await signInOptions(subject)).challenge
+      })
+    )
+    const late = await made(token)
+    subject.clock.step(600_000)
+    await invalid('too late', late)
+    const fresh = await tokenOf(subject)
+    const [one, two] = [await made(fresh), await made(fresh)]
+    t.equal((await add(subject, fresh, one)).statusCode, 201)
+    await invalid('after another one was added', two, fresh)
+    await invalid('twice', one, fresh)
+    t.equal((await subject.store.findFactors(subject.sub)).passkeys.length, 1)
   }
-  const made = async (of: string) => softPasskey({ origin: ISSUER }).create(await creationOptions(subject, of))
-  await invalid('another sign-in', await made(second))
-  await invalid('another person', await made(bobs))
-  await invalid(
-    'of a sign-in by passkey',
-    softPasskey({ origin: ISSUER }).create({
-      ...(await creationOptions(subject, token)),
-      challenge: (await signInOptions(subject)).challenge
-    })
-  )
-  const late = await made(token)
-  subject.clock.step(600_000)
-  await invalid('too late', late)
-  const fresh = await tokenOf(subject)
-  const [one, two] = [await made(fresh), await made(fresh)]
-  t.equal((await add(subject, fresh, one)).statusCode, 201)
-  await invalid('after another one was added', two, fresh)
-  await invalid('twice', one, fresh)
-  t.equal((await subject.store.findFactors(subject.sub)).passkeys.length, 1)
-})
+)
 
 t.test('adds one passkey for fifty parallel requests with one answer', async (t) => {
   const subject = await factorApp(t, {}, { enrolled: false })
@@ -250,7 +253,7 @@ async function without(
   return { status: reply.statusCode, error, reason }
 }
 
-/** Ann, whose password can be removed. */
+/** A user store that hides the password hash while `state.hasPassword` is false. */
 async function passwordless(): Promise<{ users: AuthorityOptions['users']; state: { hasPassword: boolean } }> {
   const users = memoryUserStore()
   const state = { hasPassword: true }
@@ -364,7 +367,7 @@ t.test('accepts passkeys on related origins, and lists the origins for browsers'
 })
 
 // covers PK-32 PK-33
-t.test('checks the passkeys option at the start', async (t) => {
+t.test('sets the Relying Party ID or turns passkeys off at the start, and rejects invalid options', async (t) => {
   const start = async (options: Partial<AuthorityOptions>): Promise<string> => {
     const lines: string[] = []
     const app = Fastify({
@@ -438,7 +441,7 @@ t.test('checks the passkeys option at the start', async (t) => {
     t.match(await start(options), `Invalid option "${path}`, JSON.stringify(options))
 })
 
-t.test('accepts a challenge of another instance, also under the previous secret', async (t) => {
+t.test('accepts a challenge made with the previous secret, and rejects it when that secret is removed', async (t) => {
   const [users, factors] = [memoryUserStore(), memoryFactorStore()]
   const secrets = ['kJ8v2Qm4Xr7Zt1Wc9Ly6Bn3Hs5Dg0Pf!', 'a former secret that was good for long']
   const first = await passkeyApp(t, { users, factors, secret: secrets[1] })
@@ -450,7 +453,7 @@ t.test('accepts a challenge of another instance, also under the previous secret'
   t.match((await grant(alone, first.passkey.get(await signInOptions(first)))).json(), { error: 'invalid_grant' })
 })
 
-t.test('offers test helpers for sign-ins with a given acr', async (t) => {
+t.test('authAs issues a token with the given acr, and rejects an unknown acr', async (t) => {
   const subject = await factorApp(t, {}, { enrolled: false })
   const { app, sub } = subject
   for (const acr of ['password', 'mfa', 'phr'] as const) {

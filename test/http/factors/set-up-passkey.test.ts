@@ -43,7 +43,7 @@ function credentialFor(body: string, passkey = passkeyOf()): string {
 }
 
 // covers SF-01
-t.test('sets up a required passkey instead of an app, and asks for it at later sign-ins', async (t) => {
+t.test('sets up a required passkey instead of an authenticator app, and asks for it at the next sign-in', async (t) => {
   const subject = await bare(t)
   const { app, sub, clock } = subject
   const browser = testBrowser(app)
@@ -81,7 +81,7 @@ t.test('sets up a required passkey instead of an app, and asks for it at later s
 })
 
 // covers SF-02 PK-10
-t.test('rejects the answer to a challenge of another sign-in', async (t) => {
+t.test('rejects a set-up with a challenge of another sign-in, a malformed passkey or an unverified user', async (t) => {
   const subject = await bare(t)
   const { app, clock } = subject
   const bob = await signUp(app, 'bob')
@@ -204,14 +204,17 @@ t.test('rejects a set-up if the address became unconfirmed after the page was op
   t.match(await subject.app.authority.factors(subject.sub), { factors: [] })
 })
 
-t.test('answers 503 during an outage, and completes the set-up on the same page afterwards', async (t) => {
-  const subject = await bare(t)
-  const { browser, body } = await owing(subject)
-  for (const method of ['findFactors', 'addPasskey'] as const) {
-    subject.broken.add(method)
-    t.equal((await answer(browser, body, passkeyOf())).statusCode, 503, method)
-    t.same(await signedInAnywhere(browser), [])
-    subject.broken.clear()
+t.test(
+  'answers 503 during an outage of the factor store, and completes the set-up on the same page later',
+  async (t) => {
+    const subject = await bare(t)
+    const { browser, body } = await owing(subject)
+    for (const method of ['findFactors', 'addPasskey'] as const) {
+      subject.broken.add(method)
+      t.equal((await answer(browser, body, passkeyOf())).statusCode, 503, method)
+      t.same(await signedInAnywhere(browser), [])
+      subject.broken.clear()
+    }
+    t.ok(makesCodes(await answer(browser, body, passkeyOf())))
   }
-  t.ok(makesCodes(await answer(browser, body, passkeyOf())))
-})
+)

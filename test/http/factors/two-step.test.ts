@@ -65,7 +65,7 @@ const strong = async ({ app, sub }: FactorApp): Promise<string> =>
   (await authAs(app, { id: sub }, { acr: 'phr' })).authorization.replace('Bearer ', '')
 
 for (const [has, because, password, on, off] of TABLE)
-  t.test(`turns two-step sign-in on and off, and asks accordingly, for an account with ${named(has)}`, async (t) => {
+  t.test(`allows or rejects turning two-step sign-in on and off for an account with ${named(has)}`, async (t) => {
     const subject = await account(t, has)
     const { app } = subject
     const token = await strong(subject)
@@ -99,7 +99,7 @@ for (const [has, because, password, on, off] of TABLE)
     }
   })
 
-t.test('changes nothing when turned on for a user whose sign-ins take two steps already', async (t) => {
+t.test('changes nothing when two-step sign-in is turned on for a user who already needs two steps', async (t) => {
   for (const has of [{ app: true }, { chosen: true }, { required: true }] as const) {
     const subject = await account(t, { passkey: true, ...has })
     const token = await strong(subject)
@@ -111,7 +111,7 @@ t.test('changes nothing when turned on for a user whose sign-ins take two steps 
   }
 })
 
-t.test('rejects changes by a sign-in that is stale or weaker than the account requires', async (t) => {
+t.test('rejects a change of two-step sign-in after a stale or a weak sign-in', async (t) => {
   const subject = await passkeyApp(t, {}, {}, undefined, { twoStep: false })
   const { access_token: weak } = await signIn(subject.app)
   const old = await strong(subject)
@@ -128,7 +128,7 @@ t.test('rejects changes by a sign-in that is stale or weaker than the account re
 const aliveWith = async ({ app }: FactorApp, token: string): Promise<boolean> =>
   (await app.inject({ url: '/auth/factors', headers: bearer(token) })).statusCode === 200
 
-t.test('ends other sessions, creates recovery codes and sends a message when turned on', async (t) => {
+t.test('turning two-step sign-in on ends other sessions, creates recovery codes and sends a message', async (t) => {
   const subject = await passkeyApp(t, {}, {}, undefined, { twoStep: false })
   const { sub, messages } = subject
   await messages.next('factor_added')
@@ -151,7 +151,7 @@ t.test('ends other sessions, creates recovery codes and sends a message when tur
   )
 })
 
-t.test('gives recovery codes and a valid session to one of two parallel requests', async (t) => {
+t.test('gives recovery codes to one of two parallel requests that turn on two-step sign-in', async (t) => {
   const subject = await passkeyApp(t, {}, {}, undefined, { twoStep: false })
   const tokens = [await strong(subject), await strong(subject)]
   const replies = await Promise.all(tokens.map(async (token) => await post(subject, URL, { on: true }, token)))

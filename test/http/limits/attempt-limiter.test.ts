@@ -63,7 +63,7 @@ t.test('ignores a group id that a host hook sets on our route', async (t) => {
   t.same((await host.inject('/')).json().allowed, true)
 })
 
-t.test('RL counts separately from @fastify/rate-limit of the host', async (t) => {
+t.test('RL keeps @fastify/rate-limit of the host in force on our route', async (t) => {
   const host = Fastify()
   await host.register(rateLimit, { max: 1 })
   await app(t, createAttemptLimiter(memoryAttemptStore({ clock: steppedClock() })), host)

@@ -140,7 +140,7 @@ async function story(t: Test, place: Place): Promise<unknown[]> {
   note(await rotate(MALFORMED))
   await next()
   pass()
-  // Counts as no attempt.
+  // A request during an outage counts as no attempt.
   users.down = true
   for (let time = 0; time < 6; time++) note(await refresh(tokens.refresh_token))
   for (let time = 0; time < 6; time++) note(await rotate(tokens.refresh_token))
@@ -174,7 +174,7 @@ async function story(t: Test, place: Place): Promise<unknown[]> {
   return seen
 }
 
-t.test('RL CS1 sends the same answers and headers wherever attempts are counted', async (t) => {
+t.test('RL CS1 sends the same answers and headers with counters in memory and in Redis', async (t) => {
   const memory = await story(t, 'memory')
   t.ok(JSON.stringify(memory).includes('429'))
   for (const place of PLACES.slice(1)) t.same(await story(t, place), memory, place)
@@ -182,7 +182,7 @@ t.test('RL CS1 sends the same answers and headers wherever attempts are counted'
 
 for (const place of PLACES) {
   // covers RL-18 CS2
-  t.test(`answers max of 50 parallel wrong tokens as wrong, and limits the rest (${place})`, async (t) => {
+  t.test(`rejects five of 50 parallel wrong tokens with 401, and the others with 429 (${place})`, async (t) => {
     const { app, refresh, events } = await stage(t, place, { login: false, refresh: { windowMs: WINDOW, max: 5 } })
     const families = await Promise.all(Array.from({ length: 50 }, async () => await signIn(app)))
     const answers = await Promise.all(families.map(async ({ refresh_token: token }) => await refresh(forged(token))))
@@ -196,7 +196,7 @@ for (const place of PLACES) {
     )
   })
 
-  t.test(`RL CS3 does not count a request that fails for a reason other than its proof (${place})`, async (t) => {
+  t.test(`RL CS3 does not count a request that fails for a reason other than its token (${place})`, async (t) => {
     const { app, post, rotate } = await stage(t, place, { login: false, refresh: { windowMs: WINDOW, max: 2 } })
     const { refresh_token: token } = await signIn(app)
     for (let time = 0; time < 4; time++) {
@@ -269,7 +269,7 @@ t.test('counts a wrong client secret under refresh and a wrong password under lo
     t.equal(await grant(PASSWORD, 'wrong'), 401, 'and no wrong password a failed secret')
 })
 
-t.test('RL CS5 refunds a successful sign-in, and counts a failure after the password', async (t) => {
+t.test('RL CS5 refunds a successful sign-in, and counts one of a user disabled after the password check', async (t) => {
   for (const place of PLACES) {
     await client.flushdb()
     const store = memoryUserStore()
@@ -314,7 +314,7 @@ t.test('RL CS5 refunds a successful sign-in, and counts a failure after the pass
   }
 })
 
-/** Every way to use a token, and a limit on it. */
+/** Uses refresh tokens and a code with success, and then expects a limit on wrong tokens. */
 async function worksAsEver(t: Test, redis: Redis, begun: () => Promise<unknown> = async () => {}): Promise<TestApp> {
   const subject = await openidApp({
     redis,

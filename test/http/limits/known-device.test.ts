@@ -9,7 +9,7 @@ const deviceOf = (header: unknown): string =>
   cookies(header).find((cookie) => cookie.includes('authority_device_')) ?? ''
 
 // covers RL-24
-t.test('strangers cannot lock a user out of a known browser', async (t) => {
+t.test('signs a user in from a known browser while strangers exceed the account limit', async (t) => {
   const { login, statuses } = await limitedApp(t, { login: false, account: { max: 2 } })
   const signedIn = await login({ username: 'ann', as: 'success' }, { headers: BROWSER })
   const cookie = deviceOf(signedIn.headers['set-cookie']).split(';')[0] ?? ''
@@ -32,7 +32,7 @@ t.test('treats a made-up cookie as an unknown browser', async (t) => {
 })
 
 // covers RL-24
-t.test('sets the cookie with its attributes, and only in browsers that signed in', async (t) => {
+t.test('sets the device cookie with its attributes, and only in a browser that signed in', async (t) => {
   const { login } = await limitedApp(t)
   const { headers } = await login({ username: 'ann', as: 'success' }, { headers: BROWSER })
   t.equal(cookies(headers['set-cookie'])[0], 'theirs=1')
@@ -55,7 +55,7 @@ t.test('sets the cookie with its attributes, and only in browsers that signed in
 })
 
 // covers RL-24
-t.test('gives the cookie a name without prefix for an http loopback issuer', async (t) => {
+t.test('gives the device cookie a name without prefix for an http loopback issuer', async (t) => {
   const { login } = await limitedApp(t, {}, { secureCookies: false })
   const { headers } = await login({ username: 'ann', as: 'success' }, { headers: BROWSER })
   t.match(

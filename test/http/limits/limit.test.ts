@@ -55,7 +55,7 @@ t.test('logs the rule that rejects once a minute, with its limit', async (t) => 
 })
 
 // covers RL-18 RL-19
-t.test('lets the first max of 50 parallel attempts pass', async (t) => {
+t.test('accepts the first five of 50 parallel attempts with a limit of five', async (t) => {
   const { login, work } = await limitedApp(t, { login: { max: 5 } })
   const replies = await Promise.all(Array.from({ length: 50 }, async () => await login({ username: 'ann' })))
   t.same(
@@ -66,7 +66,7 @@ t.test('lets the first max of 50 parallel attempts pass', async (t) => {
 })
 
 // covers RL-18 RL-19
-t.test('lets the first max of 50 parallel attempts on one account pass from many addresses', async (t) => {
+t.test('accepts the first four of 50 parallel attempts on one account from 50 addresses', async (t) => {
   const { login, work } = await limitedApp(t, { login: { max: 5 }, account: { max: 4 } })
   const replies = await Promise.all(
     Array.from({ length: 50 }, async (_, i) => await login({ username: 'ann' }, { remoteAddress: `192.0.2.${i}` }))
@@ -79,7 +79,7 @@ t.test('lets the first max of 50 parallel attempts on one account pass from many
 })
 
 // covers RL-17
-t.test('slides the window, so that no burst crosses a boundary', async (t) => {
+t.test('counts attempts in a sliding window, so that no burst crosses a boundary', async (t) => {
   const { statuses, clock } = await limitedApp(t, { login: LOGIN })
   await statuses(1)
   clock.step(MINUTE - 1)
@@ -153,7 +153,7 @@ t.test('reports the limit of the address in headers, never that of the account',
 })
 
 // covers RL-27
-t.test('sends no rate limit headers to an unlimited address', async (t) => {
+t.test('sends no rate limit headers to an address on the bypass list', async (t) => {
   const { login } = await limitedApp(t, { bypass: ['127.0.0.1'] })
   const { headers } = await login({ username: 'ann' })
   t.same(

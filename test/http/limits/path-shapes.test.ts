@@ -22,7 +22,7 @@ async function raw(port: number, line: string): Promise<number> {
 }
 
 // covers RL-15
-t.test('counts every spelling of the path under one counter', async (t) => {
+t.test('counts alternative spellings of a path under one counter', async (t) => {
   const shapes = [
     'GET /login',
     'HEAD /login',

@@ -58,7 +58,7 @@ for (const entrance of ['token endpoint', 'sign-in page'] as const) {
     ['is up to date', async () => await fastHasher().hash(PASSWORD, { memoryCost: 19456, timeCost: 2, parallelism: 1 })]
   ] as const) {
     // covers RL-24
-    t.test(`${entrance}: strangers cannot lock a user out of a known browser with a hash that ${what}`, async (t) => {
+    t.test(`${entrance}: signs in from a known browser over the account limit, with a hash that ${what}`, async (t) => {
       const hash = await stored()
       const { users, entrances } = await annsApp(t, hash)
       const enter = entrances[entrance]

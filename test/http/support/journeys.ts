@@ -68,7 +68,7 @@ export const PAGES = {
   code: { path: '/auth/email-code', form: { username: BOB } }
 } as const
 
-/** Posts the form of a page, which must lead to one that can be reloaded. */
+/** Posts the form of a page, and returns the page to which the redirect leads. */
 export async function send(
   t: { match(found: unknown, wanted: unknown, text: string): unknown },
   browser: TestBrowser,

@@ -41,13 +41,13 @@ export interface AppOptions {
   issuer?: string
   prefix?: string
   host?: (app: FastifyInstance) => unknown
-  /** Changes a user as the store returns it afterwards. */
+  /** The users of the store. A test may change them later. */
   users?: User[]
 }
 
 /**
- * Sign-out, the session endpoints and what a host calls, over real sessions in memory. Pages are only recorded; a hint
- * is a name.
+ * Sign-out, the session endpoints and the methods for a host, over real sessions in memory. Pages are only recorded. An
+ * ID token hint is a key of `hints`.
  */
 export async function logoutApp(
   t: { teardown(task: () => Promise<void>): void },

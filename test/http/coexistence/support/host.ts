@@ -191,7 +191,7 @@ export async function hostBehaviour(app: FastifyInstance, prefix = ''): Promise<
   return seen
 }
 
-/** The faults of every auth route with everything on: an empty list if all is well. */
+/** Calls the JSON endpoints and returns their unexpected answers: an empty list if there are none. */
 export async function authJourney(
   app: FastifyInstance,
   prefix = '/auth',

@@ -38,7 +38,7 @@ export interface Attempt {
   rule?: 'login' | 'register' | 'passwordReset' | 'refresh'
 }
 
-/** A real Fastify app whose one route does what the request says, behind a real limiter and @fastify/rate-limit. */
+/** A Fastify app with one route, which succeeds or fails as the request says, behind the real rate limiter. */
 export async function limitedApp(
   t: { teardown(task: () => Promise<void>): void },
   limits: Limits | false = {},
