@@ -25,44 +25,40 @@ async function sessionsOf({ app }: TestApp, headers: Record<string, string>): Pr
 }
 
 // covers H8
-t.test(
-  'lists the sessions of a user signed in by cookie, marks the current one, and ends each on request',
-  async (t) => {
-    const subject = await testApp()
-    t.teardown(subject.close)
-    const { app } = subject
-    await signUp(app)
-    const { access_token: token } = await signIn(app)
-    const [here, there] = [await browserOf(subject), await browserOf(subject)]
-    const listed = await sessionsOf(subject, { ...here, ...OWN })
-    t.strictSame(listed.map(({ kind, current }) => [kind, current]).toSorted(), [
-      ['browser', false],
-      ['browser', true],
-      ['token', false]
-    ])
-    const other = listed.find(({ kind, current }) => kind === 'browser' && !current)?.id ?? ''
-    const family = listed.find(({ kind }) => kind === 'token')?.id ?? ''
-    for (const id of [other, family])
-      t.equal(
-        (await app.inject({ method: 'DELETE', url: `/auth/sessions/${id}`, headers: { ...here, ...OWN } })).statusCode,
-        204
-      )
-    t.equal((await app.inject({ url: '/auth/sessions', headers: { ...there, ...OWN } })).statusCode, 401)
-    t.equal((await app.inject({ url: '/me', headers: bearer(token) })).statusCode, 401)
-    t.strictSame(
-      (await sessionsOf(subject, { ...here, ...OWN })).map(({ current }) => current),
-      [true]
-    )
-    const [own] = await sessionsOf(subject, { ...here, ...OWN })
+t.test('lists the sessions of a user signed in by cookie, marks the current one, and ends each of them', async (t) => {
+  const subject = await testApp()
+  t.teardown(subject.close)
+  const { app } = subject
+  await signUp(app)
+  const { access_token: token } = await signIn(app)
+  const [here, there] = [await browserOf(subject), await browserOf(subject)]
+  const listed = await sessionsOf(subject, { ...here, ...OWN })
+  t.strictSame(listed.map(({ kind, current }) => [kind, current]).toSorted(), [
+    ['browser', false],
+    ['browser', true],
+    ['token', false]
+  ])
+  const other = listed.find(({ kind, current }) => kind === 'browser' && !current)?.id ?? ''
+  const family = listed.find(({ kind }) => kind === 'token')?.id ?? ''
+  for (const id of [other, family])
     t.equal(
-      (await app.inject({ method: 'DELETE', url: `/auth/sessions/${own?.id}`, headers: { ...here, ...OWN } }))
-        .statusCode,
-      204,
-      'its own: the sign-out'
+      (await app.inject({ method: 'DELETE', url: `/auth/sessions/${id}`, headers: { ...here, ...OWN } })).statusCode,
+      204
     )
-    t.equal((await app.inject({ url: '/auth/sessions', headers: { ...here, ...OWN } })).statusCode, 401)
-  }
-)
+  t.equal((await app.inject({ url: '/auth/sessions', headers: { ...there, ...OWN } })).statusCode, 401)
+  t.equal((await app.inject({ url: '/me', headers: bearer(token) })).statusCode, 401)
+  t.strictSame(
+    (await sessionsOf(subject, { ...here, ...OWN })).map(({ current }) => current),
+    [true]
+  )
+  const [own] = await sessionsOf(subject, { ...here, ...OWN })
+  t.equal(
+    (await app.inject({ method: 'DELETE', url: `/auth/sessions/${own?.id}`, headers: { ...here, ...OWN } })).statusCode,
+    204,
+    'its own: the sign-out'
+  )
+  t.equal((await app.inject({ url: '/auth/sessions', headers: { ...here, ...OWN } })).statusCode, 401)
+})
 
 // covers H8
 t.test('rejects ending a session of another user', async (t) => {
@@ -172,65 +168,62 @@ t.test('checks a bearer token before the cookie, and rejects an unknown or expir
 })
 
 // covers H8
-t.test(
-  'app.authority.verifyPassword: returns the user id or null, and counts wrong passwords per account',
-  async (t) => {
-    const users = memoryUserStore()
-    let disabled = false
-    const one = async (id: string): Promise<User | null> => {
-      const user = await users.findById(id)
-      return user === null ? null : { ...user, disabled }
-    }
-    const subject = await testApp({
-      users: {
-        ...users,
-        findById: one,
-        findByUsername: async (name) => await one((await users.findByUsername(name))?.id ?? '')
-      },
-      rateLimit: { account: { max: 3 } }
-    })
-    t.teardown(subject.close)
-    const { app, clock, hasher, events } = subject
-    const { sub } = await signUp(app)
-    const { authority } = app
-    for (let times = 0; times < 5; times++)
-      t.equal(await authority.verifyPassword('ANN', PASSWORD), sub, 'what is right is given back')
-    t.same(
-      events.filter(({ name }) => name === 'authenticated'),
-      [],
-      'nobody was signed in'
-    )
-    disabled = true
-    t.equal(await authority.verifyPassword('ann', PASSWORD), null)
-    disabled = false
-    const runs = hasher.calls.verify
-    for (const [name, password] of [
-      ['nobody', PASSWORD],
-      ['ann', 'wrong'],
-      ['not a name\n', PASSWORD],
-      ['ann', 'x'.repeat(5000)]
-    ] as const)
-      t.equal(await authority.verifyPassword(name, password), null, name)
-    t.equal(hasher.calls.verify - runs, 4, 'one run of the hash each')
-    await t.rejects(authority.verifyPassword('ann', PASSWORD), {
-      error: 'too_many_requests',
-      statusCode: 429
-    } as unknown as Error)
-    const reply = await app.inject({
-      method: 'POST',
-      url: '/auth/token',
-      payload: { grant_type: 'password', username: 'ann', password: PASSWORD }
-    })
-    t.equal(reply.statusCode, 429, 'one counter with the sign-in')
-    t.equal(await authority.verifyPassword('bob', PASSWORD), null, 'of that account alone')
-    clock.step(900_000)
-    t.equal(await authority.verifyPassword('ann', PASSWORD), sub)
-    const parallel = await Promise.allSettled(
-      Array.from({ length: 20 }, async () => await authority.verifyPassword('ann', 'wrong'))
-    )
-    t.equal(parallel.filter(({ status }) => status === 'fulfilled').length, 3, '20 guesses at once are 3')
+t.test('app.authority.verifyPassword: returns the user id or null, and limits wrong passwords', async (t) => {
+  const users = memoryUserStore()
+  let disabled = false
+  const one = async (id: string): Promise<User | null> => {
+    const user = await users.findById(id)
+    return user === null ? null : { ...user, disabled }
   }
-)
+  const subject = await testApp({
+    users: {
+      ...users,
+      findById: one,
+      findByUsername: async (name) => await one((await users.findByUsername(name))?.id ?? '')
+    },
+    rateLimit: { account: { max: 3 } }
+  })
+  t.teardown(subject.close)
+  const { app, clock, hasher, events } = subject
+  const { sub } = await signUp(app)
+  const { authority } = app
+  for (let times = 0; times < 5; times++)
+    t.equal(await authority.verifyPassword('ANN', PASSWORD), sub, 'what is right is given back')
+  t.same(
+    events.filter(({ name }) => name === 'authenticated'),
+    [],
+    'nobody was signed in'
+  )
+  disabled = true
+  t.equal(await authority.verifyPassword('ann', PASSWORD), null)
+  disabled = false
+  const runs = hasher.calls.verify
+  for (const [name, password] of [
+    ['nobody', PASSWORD],
+    ['ann', 'wrong'],
+    ['not a name\n', PASSWORD],
+    ['ann', 'x'.repeat(5000)]
+  ] as const)
+    t.equal(await authority.verifyPassword(name, password), null, name)
+  t.equal(hasher.calls.verify - runs, 4, 'one run of the hash each')
+  await t.rejects(authority.verifyPassword('ann', PASSWORD), {
+    error: 'too_many_requests',
+    statusCode: 429
+  } as unknown as Error)
+  const reply = await app.inject({
+    method: 'POST',
+    url: '/auth/token',
+    payload: { grant_type: 'password', username: 'ann', password: PASSWORD }
+  })
+  t.equal(reply.statusCode, 429, 'one counter with the sign-in')
+  t.equal(await authority.verifyPassword('bob', PASSWORD), null, 'of that account alone')
+  clock.step(900_000)
+  t.equal(await authority.verifyPassword('ann', PASSWORD), sub)
+  const parallel = await Promise.allSettled(
+    Array.from({ length: 20 }, async () => await authority.verifyPassword('ann', 'wrong'))
+  )
+  t.equal(parallel.filter(({ status }) => status === 'fulfilled').length, 3, '20 guesses at once are 3')
+})
 
 // covers H8
 t.test('app.authority.changePassword: applies the password rules, and ends every session', async (t) => {

@@ -282,58 +282,55 @@ t.test('forgotten password: shows the form, and an error for an empty form', asy
 })
 
 // covers ASVS-6.4.3 ASVS-3.5.3
-t.test(
-  'reset: keeps the link valid when it is opened, and the form sets the password and signs nobody in',
-  async (t) => {
-    const test = await pagesApp(t)
-    const user = await test.w.addUser()
-    await test.w.addSession(user.id, 'thief')
-    const token = await test.resetToken()
-    for (let i = 0; i < 20; i++) t.equal((await test.get(`/auth/reset-password?token=${token}`)).statusCode, 200)
-    t.equal(
-      (await test.app.inject({ method: 'HEAD', url: `/auth/reset-password?token=${token}` })).statusCode,
-      200,
-      'nor does a HEAD'
-    )
-    t.strictSame(test.last(), {
-      page: 'reset_password',
-      content: {
-        action: '/auth/reset-password',
-        error: null,
-        token,
-        username: 'ada@example.com',
-        minLength: 8,
-        loginUrl: '/auth/login',
-        done: false
-      },
-      settings: { statusCode: 200, clientName: null, uiLocales: [], formActions: [], secretAddress: true }
-    })
-    t.strictSame(await test.w.sids(user.id), ['thief'])
+t.test('reset: keeps the link valid when it is opened, and sets the password without a sign-in', async (t) => {
+  const test = await pagesApp(t)
+  const user = await test.w.addUser()
+  await test.w.addSession(user.id, 'thief')
+  const token = await test.resetToken()
+  for (let i = 0; i < 20; i++) t.equal((await test.get(`/auth/reset-password?token=${token}`)).statusCode, 200)
+  t.equal(
+    (await test.app.inject({ method: 'HEAD', url: `/auth/reset-password?token=${token}` })).statusCode,
+    200,
+    'nor does a HEAD'
+  )
+  t.strictSame(test.last(), {
+    page: 'reset_password',
+    content: {
+      action: '/auth/reset-password',
+      error: null,
+      token,
+      username: 'ada@example.com',
+      minLength: 8,
+      loginUrl: '/auth/login',
+      done: false
+    },
+    settings: { statusCode: 200, clientName: null, uiLocales: [], formActions: [], secretAddress: true }
+  })
+  t.strictSame(await test.w.sids(user.id), ['thief'])
 
-    const refused = await test.post('/auth/reset-password', { token, password: 'short' })
-    t.equal(refused.statusCode, 400)
-    t.match(
-      test.last(),
-      {
-        page: 'reset_password',
-        content: { error: { error: 'invalid_password', field: 'password' }, token, done: false }
-      },
-      'a bad password uses nothing up'
-    )
-
-    const reply = await test.post('/auth/reset-password', { token, password: NEXT_PASSWORD })
-    t.equal(reply.statusCode, 303)
-    await test.follow(reply)
-    t.match(test.last(), {
+  const refused = await test.post('/auth/reset-password', { token, password: 'short' })
+  t.equal(refused.statusCode, 400)
+  t.match(
+    test.last(),
+    {
       page: 'reset_password',
-      content: { error: null, token: '', done: true, loginUrl: '/auth/login' }
-    })
-    t.strictSame(test.signedIn, [])
-    t.strictSame(await test.w.sids(user.id), [])
-    t.equal(await test.w.deps.hashing.verify((await test.w.passwordHashOf(user.id)) ?? null, NEXT_PASSWORD), 'match')
-    t.strictSame(secretsOf(test), [])
-  }
-)
+      content: { error: { error: 'invalid_password', field: 'password' }, token, done: false }
+    },
+    'a bad password uses nothing up'
+  )
+
+  const reply = await test.post('/auth/reset-password', { token, password: NEXT_PASSWORD })
+  t.equal(reply.statusCode, 303)
+  await test.follow(reply)
+  t.match(test.last(), {
+    page: 'reset_password',
+    content: { error: null, token: '', done: true, loginUrl: '/auth/login' }
+  })
+  t.strictSame(test.signedIn, [])
+  t.strictSame(await test.w.sids(user.id), [])
+  t.equal(await test.w.deps.hashing.verify((await test.w.passwordHashOf(user.id)) ?? null, NEXT_PASSWORD), 'match')
+  t.strictSame(secretsOf(test), [])
+})
 
 // covers ASVS-6.4.3 ASVS-6.5.1
 t.test('sets one password when 50 forms use the same reset token at once', async (t) => {

@@ -204,52 +204,49 @@ t.test('register: answers 400 for an invalid body, and names the field', async (
   t.equal((await post(test, '/auth/register', good)).statusCode, 201)
 })
 
-t.test(
-  'with verifyEmail, writes to a store first for a new and for a taken name, and changes no taken account',
-  async (t) => {
-    const users = memoryUserStore()
-    const state = memoryState()
-    let calls: string[] = []
-    const noted = <Methods extends object>(methods: Methods): Methods =>
-      Object.fromEntries(
-        Object.entries(methods).map(([name, method]: [string, (...given: unknown[]) => Promise<unknown>]) => [
-          name,
-          async (...given: unknown[]) => {
-            const result = await method(...given)
-            calls.push(name)
-            return result
-          }
-        ])
-      ) as Methods
-    const test = await testApp({
-      users: noted(users),
-      state: { ...state, oneTimeTokens: noted(state.oneTimeTokens) },
-      registration: { verifyEmail: true }
-    })
-    t.teardown(test.close)
-    await users.create({ username: 'cleo@example.com', email: 'cleo@example.com', passwordHash: null })
-    await users.create({
-      username: 'dan@example.com',
-      email: 'dan@example.com',
-      emailVerified: true,
-      passwordHash: 'x'
-    })
-    const signUpAs = async (username: string): Promise<string[]> => {
-      calls = []
-      const payload = { username, password: 'correct horse battery' }
-      t.equal((await test.app.inject({ method: 'POST', url: '/auth/register', payload })).statusCode, 202)
-      return [...calls]
-    }
-    t.equal((await signUpAs('ann@example.com')).at(0), 'create')
-    await test.messages.next('verify_email')
-    for (const taken of ['ann', 'cleo', 'dan']) {
-      const before = await users.findByUsername(`${taken}@example.com`)
-      t.equal((await signUpAs(`${taken}@example.com`)).at(0), 'put', taken)
-      t.strictSame(await users.findByUsername(`${taken}@example.com`), before, 'nothing of the account is written')
-      await test.messages.next('already_registered')
-    }
+t.test('with verifyEmail, writes to a store for a new and a taken name, and changes no taken account', async (t) => {
+  const users = memoryUserStore()
+  const state = memoryState()
+  let calls: string[] = []
+  const noted = <Methods extends object>(methods: Methods): Methods =>
+    Object.fromEntries(
+      Object.entries(methods).map(([name, method]: [string, (...given: unknown[]) => Promise<unknown>]) => [
+        name,
+        async (...given: unknown[]) => {
+          const result = await method(...given)
+          calls.push(name)
+          return result
+        }
+      ])
+    ) as Methods
+  const test = await testApp({
+    users: noted(users),
+    state: { ...state, oneTimeTokens: noted(state.oneTimeTokens) },
+    registration: { verifyEmail: true }
+  })
+  t.teardown(test.close)
+  await users.create({ username: 'cleo@example.com', email: 'cleo@example.com', passwordHash: null })
+  await users.create({
+    username: 'dan@example.com',
+    email: 'dan@example.com',
+    emailVerified: true,
+    passwordHash: 'x'
+  })
+  const signUpAs = async (username: string): Promise<string[]> => {
+    calls = []
+    const payload = { username, password: 'correct horse battery' }
+    t.equal((await test.app.inject({ method: 'POST', url: '/auth/register', payload })).statusCode, 202)
+    return [...calls]
   }
-)
+  t.equal((await signUpAs('ann@example.com')).at(0), 'create')
+  await test.messages.next('verify_email')
+  for (const taken of ['ann', 'cleo', 'dan']) {
+    const before = await users.findByUsername(`${taken}@example.com`)
+    t.equal((await signUpAs(`${taken}@example.com`)).at(0), 'put', taken)
+    t.strictSame(await users.findByUsername(`${taken}@example.com`), before, 'nothing of the account is written')
+    await test.messages.next('already_registered')
+  }
+})
 
 // covers ENUM-register ASVS-6.3.8
 t.test('with verifyEmail, answers the same for new, taken and disabled names, but varies the message', async (t) => {

@@ -87,16 +87,13 @@ t.test('masks the unknown segments of an unregistered path in the log', async (t
   t.match(heard()[0]?.[1], /sent "https:\/\/app\.example\/cb\/<6 characters>\/cb", which is not/)
 })
 
-t.test(
-  'escapes a rejected redirect URI on the error page, and omits text that is no URL or has credentials',
-  async (t) => {
-    const { browser } = await listened(t)
-    for (const none of ['a password', 'https://ann:password@app.example/'])
-      t.notMatch((await browser.get(authorizePath({ redirect_uri: none }))).body, /a(?:%20)?password|:password/, none)
-    const { body } = await browser.get(authorizePath({ redirect_uri: 'https://app.example/call <b>me</b> "now"' }))
-    t.match(body, '<code dir="ltr">https://app.example/call%20&lt;b&gt;me&lt;/b&gt;%20&quot;now&quot;</code>')
-  }
-)
+t.test('escapes a rejected redirect URI on the error page, and omits other text and credentials', async (t) => {
+  const { browser } = await listened(t)
+  for (const none of ['a password', 'https://ann:password@app.example/'])
+    t.notMatch((await browser.get(authorizePath({ redirect_uri: none }))).body, /a(?:%20)?password|:password/, none)
+  const { body } = await browser.get(authorizePath({ redirect_uri: 'https://app.example/call <b>me</b> "now"' }))
+  t.match(body, '<code dir="ltr">https://app.example/call%20&lt;b&gt;me&lt;/b&gt;%20&quot;now&quot;</code>')
+})
 
 t.test('names the parameter in the debug line of a refused request', async (t) => {
   const { lines, stream } = logLines()
@@ -126,39 +123,35 @@ for (const [kind, options] of [
   ['listed clients', {}],
   ['a client store', { clients: { findById: async () => null } }]
 ] as const)
-  t.test(
-    `logs the origin of a rejected form once a minute unless a browser marks it cross-site, with ${kind}`,
-    async (t) => {
-      const { app, clock, heard } = await listened(t, options)
-      const post = async (url: string, type: string, headers: Record<string, string>): Promise<number> =>
-        (await app.inject({ method: 'POST', url, headers: { 'content-type': type, ...headers }, payload: '' }))
-          .statusCode
-      const form = 'application/x-www-form-urlencoded'
-      for (let time = 0; time < 3; time++) {
-        t.equal(await post('/auth/login', form, { origin: OTHER }), 403)
-        t.equal(await post('/auth/login', form, { origin: 'http://box.test' }), 403)
-        t.equal(await post('/auth/token', form, { origin: OTHER }), 403)
-      }
-      const count = heard().length
-      // Any site can make its visitors' browsers send these requests.
-      t.equal(await post('/auth/login', form, { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }), 403)
-      t.equal(await post('/auth/login', form, { origin: 'null' }), 403)
-      await app.inject({ method: 'GET', url: '/auth/session', headers: { origin: OTHER } })
-      t.equal(heard().length, count)
-      t.match(heard(), [
-        [
-          'FST_AUTHORITY_ORIGIN_MISFIT',
-          /a form came from http:\/\/127\.0\.0\.1:3000, the issuer is http:\/\/localhost:3000: open the pages there, or set issuer/
-        ],
-        ['FST_AUTHORITY_ORIGIN_MISFIT', /a form came from http:\/\/box\.test,/]
-      ])
-      t.equal(count, 2, 'a request of no form is not told of')
-      clock.step(MINUTE_MS)
-      for (let time = 0; time < 3; time++) await post('/auth/login', form, { origin: OTHER })
-      t.match(heard().slice(count), [['FST_AUTHORITY_ORIGIN_MISFIT', /a form came from http:\/\/127\.0\.0\.1:3000,/]])
-      t.equal(heard().length, count + 1)
+  t.test(`logs the origin of a rejected form once a minute unless it is cross-site, with ${kind}`, async (t) => {
+    const { app, clock, heard } = await listened(t, options)
+    const post = async (url: string, type: string, headers: Record<string, string>): Promise<number> =>
+      (await app.inject({ method: 'POST', url, headers: { 'content-type': type, ...headers }, payload: '' })).statusCode
+    const form = 'application/x-www-form-urlencoded'
+    for (let time = 0; time < 3; time++) {
+      t.equal(await post('/auth/login', form, { origin: OTHER }), 403)
+      t.equal(await post('/auth/login', form, { origin: 'http://box.test' }), 403)
+      t.equal(await post('/auth/token', form, { origin: OTHER }), 403)
     }
-  )
+    const count = heard().length
+    // Any site can make its visitors' browsers send these requests.
+    t.equal(await post('/auth/login', form, { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }), 403)
+    t.equal(await post('/auth/login', form, { origin: 'null' }), 403)
+    await app.inject({ method: 'GET', url: '/auth/session', headers: { origin: OTHER } })
+    t.equal(heard().length, count)
+    t.match(heard(), [
+      [
+        'FST_AUTHORITY_ORIGIN_MISFIT',
+        /a form came from http:\/\/127\.0\.0\.1:3000, the issuer is http:\/\/localhost:3000: open the pages there, or set issuer/
+      ],
+      ['FST_AUTHORITY_ORIGIN_MISFIT', /a form came from http:\/\/box\.test,/]
+    ])
+    t.equal(count, 2, 'a request of no form is not told of')
+    clock.step(MINUTE_MS)
+    for (let time = 0; time < 3; time++) await post('/auth/login', form, { origin: OTHER })
+    t.match(heard().slice(count), [['FST_AUTHORITY_ORIGIN_MISFIT', /a form came from http:\/\/127\.0\.0\.1:3000,/]])
+    t.equal(heard().length, count + 1)
+  })
 
 t.test('logs at most twenty invented origins a minute, and still logs an unknown client', async (t) => {
   const { app, clock, heard } = await listened(t)
@@ -179,45 +172,42 @@ t.test('logs at most twenty invented origins a minute, and still logs an unknown
   t.equal(heard().length, 41)
 })
 
-t.test(
-  'logs a failing sendMessage immediately, then at most once a minute, without the link of the message',
-  async (t) => {
-    const lines = logLines()
-    const { app, clock, close } = await testApp(
-      {
-        sendMessage({ kind, url }) {
-          throw new Error(`no route to the mail server for ${kind} ${String(url)}`)
-        }
-      },
-      { logger: { level: 'warn', stream: lines.stream } }
-    )
-    t.teardown(close)
-    await signUp(app, 'ann@example.com')
-    const retried = (): Array<Record<string, unknown>> =>
-      lines.lines.filter(({ code }) => code === 'FST_AUTHORITY_MESSAGE_RETRIED')
-    await turns()
-    t.match(retried(), [
-      {
-        level: 40,
-        msg: /sendMessage failed for a message verify_email; it is tried again in 1 s/,
-        err: { message: /no route to the mail server for verify_email \[removed\]/ }
+t.test('logs a failing sendMessage immediately, then at most once a minute, without the emailed link', async (t) => {
+  const lines = logLines()
+  const { app, clock, close } = await testApp(
+    {
+      sendMessage({ kind, url }) {
+        throw new Error(`no route to the mail server for ${kind} ${String(url)}`)
       }
-    ])
-    clock.step(1_000)
-    await turns()
-    t.equal(retried().length, 1, 'the second failure is not told of')
-    const ask = async (username: string): Promise<void> => {
-      await signUp(app, username)
-      await turns()
+    },
+    { logger: { level: 'warn', stream: lines.stream } }
+  )
+  t.teardown(close)
+  await signUp(app, 'ann@example.com')
+  const retried = (): Array<Record<string, unknown>> =>
+    lines.lines.filter(({ code }) => code === 'FST_AUTHORITY_MESSAGE_RETRIED')
+  await turns()
+  t.match(retried(), [
+    {
+      level: 40,
+      msg: /sendMessage failed for a message verify_email; it is tried again in 1 s/,
+      err: { message: /no route to the mail server for verify_email \[removed\]/ }
     }
-    await ask('bob@example.com')
-    t.equal(retried().length, 1, 'nor another message of this kind in this minute')
-    clock.step(MINUTE_MS)
+  ])
+  clock.step(1_000)
+  await turns()
+  t.equal(retried().length, 1, 'the second failure is not told of')
+  const ask = async (username: string): Promise<void> => {
+    await signUp(app, username)
     await turns()
-    await ask('eve@example.com')
-    t.equal(retried().length, 2, 'after a minute')
   }
-)
+  await ask('bob@example.com')
+  t.equal(retried().length, 1, 'nor another message of this kind in this minute')
+  clock.step(MINUTE_MS)
+  await turns()
+  await ask('eve@example.com')
+  t.equal(retried().length, 2, 'after a minute')
+})
 
 t.test('rejects JSON posted to a page with 415, and points to the token endpoint in JSON', async (t) => {
   const { app } = await listened(t)

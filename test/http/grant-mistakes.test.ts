@@ -30,65 +30,62 @@ const named = ({ events }: Pick<OpenidApp, 'events'>, name: string): Array<Recor
   events.filter((event) => event.name === name).map(({ payload }) => payload)
 
 // covers C4
-t.test(
-  'rejects text that is no refresh token or code with invalid_grant, and other types with invalid_request',
-  async (t) => {
-    const subject = await started(t)
-    const { app } = subject
-    const { access_token: access, id_token: id = '' } = await tokensOf(subject)
-    t.ok(access.length > 400)
-    for (const [what, token] of Object.entries({
-      'an access token': access,
-      'an ID token': id,
-      'a word': 'x',
-      'two parts': 'a.b',
-      huge: 'x'.repeat(15_000),
-      'of other characters': 'ä\u0000"',
-      'a number in text': '1',
-      'a dot': '.'
+t.test('rejects a malformed refresh token or code with invalid_grant, and no text with invalid_request', async (t) => {
+  const subject = await started(t)
+  const { app } = subject
+  const { access_token: access, id_token: id = '' } = await tokensOf(subject)
+  t.ok(access.length > 400)
+  for (const [what, token] of Object.entries({
+    'an access token': access,
+    'an ID token': id,
+    'a word': 'x',
+    'two parts': 'a.b',
+    huge: 'x'.repeat(15_000),
+    'of other characters': 'ä\u0000"',
+    'a number in text': '1',
+    'a dot': '.'
+  })) {
+    for (const [grant, params] of Object.entries({
+      refresh_token: { refresh_token: token },
+      authorization_code: { code: token, redirect_uri: CALLBACK, code_verifier: 'x'.repeat(43) }
     })) {
-      for (const [grant, params] of Object.entries({
-        refresh_token: { refresh_token: token },
-        authorization_code: { code: token, redirect_uri: CALLBACK, code_verifier: 'x'.repeat(43) }
-      })) {
-        const reply = await app.inject({
-          method: 'POST',
-          url: '/auth/token',
-          payload: { grant_type: grant, client_id: 'spa', ...params }
-        })
-        t.same([reply.statusCode, reply.json().error], [400, 'invalid_grant'], `${grant}: ${what}`)
-      }
-      const header = Buffer.from(token).toString('latin1')
       const reply = await app.inject({
         method: 'POST',
-        url: '/auth/refresh',
-        headers: bearer(/^[\x20-\x7e]+$/.test(header) ? header : 'x y')
+        url: '/auth/token',
+        payload: { grant_type: grant, client_id: 'spa', ...params }
       })
-      t.same([reply.statusCode, reply.json().error], [401, 'invalid_token'], `refresh: ${what}`)
+      t.same([reply.statusCode, reply.json().error], [400, 'invalid_grant'], `${grant}: ${what}`)
     }
-    for (const [what, value] of Object.entries({
-      missing: undefined,
-      empty: '',
-      null: null,
-      'a number': 1,
-      'a list': ['x'],
-      'an object': {}
-    })) {
-      for (const [grant, name] of [
-        ['refresh_token', 'refresh_token'],
-        ['authorization_code', 'code']
-      ] as const) {
-        const reply = await app.inject({
-          method: 'POST',
-          url: '/auth/token',
-          payload: { grant_type: grant, client_id: 'spa', [name]: value }
-        })
-        t.same([reply.statusCode, reply.json().error], [400, 'invalid_request'], `${grant}: ${what}`)
-      }
-    }
-    t.equal((await app.inject({ url: '/me', headers: bearer(access) })).statusCode, 200, 'and nothing was ended by it')
+    const header = Buffer.from(token).toString('latin1')
+    const reply = await app.inject({
+      method: 'POST',
+      url: '/auth/refresh',
+      headers: bearer(/^[\x20-\x7e]+$/.test(header) ? header : 'x y')
+    })
+    t.same([reply.statusCode, reply.json().error], [401, 'invalid_token'], `refresh: ${what}`)
   }
-)
+  for (const [what, value] of Object.entries({
+    missing: undefined,
+    empty: '',
+    null: null,
+    'a number': 1,
+    'a list': ['x'],
+    'an object': {}
+  })) {
+    for (const [grant, name] of [
+      ['refresh_token', 'refresh_token'],
+      ['authorization_code', 'code']
+    ] as const) {
+      const reply = await app.inject({
+        method: 'POST',
+        url: '/auth/token',
+        payload: { grant_type: grant, client_id: 'spa', [name]: value }
+      })
+      t.same([reply.statusCode, reply.json().error], [400, 'invalid_request'], `${grant}: ${what}`)
+    }
+  }
+  t.equal((await app.inject({ url: '/me', headers: bearer(access) })).statusCode, 200, 'and nothing was ended by it')
+})
 
 // covers C4
 t.test('counts a malformed refresh token as a failed attempt', async (t) => {

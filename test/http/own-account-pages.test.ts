@@ -450,28 +450,25 @@ t.test('access: lists the clients with a consent, and revokes one', async (t) =>
   )
 })
 
-t.test(
-  'hides actions that the store lacks, answers 404 without account pages, and works with a moved login',
-  async (t) => {
-    const users = memoryUserStore()
-    const bare = { create: users.create, findById: users.findById, findByUsername: users.findByUsername }
-    const poor = await subjectOf(t, { users: bare, clients: [] })
-    const links = async (subject: TestApp): Promise<string[]> =>
-      [...(await (await browserOf(subject)).get('/auth/account')).body.matchAll(/<li><a href="(\/[^"]+)"/g)].map(
-        ([, url = '']) => url
-      )
-    t.strictSame(await links(poor), ['/auth/account', '/auth/account/sessions', '/auth/account/sessions'])
-    for (const page of ['password', 'access'])
-      t.equal((await (await browserOf(poor)).get(`/auth/account/${page}`)).statusCode, 404)
-    const without = await subjectOf(t, { pages: { account: false } })
-    for (const page of PAGES) t.equal((await without.app.inject({ url: page })).statusCode, 404, page)
-    const moved = await subjectOf(t, { paths: { login: '/sign-in' } })
-    const browser = testBrowser(moved.app)
-    await browser.submit('/sign-in', { username: 'ann', password: PASSWORD })
-    t.match((await browser.get('/auth/account')).body, /href="\/auth\/account\/sessions"/)
-    t.equal((await browser.get('/auth/account/sessions')).statusCode, 200)
-  }
-)
+t.test('hides actions that the store lacks, answers 404 without the pages, and follows a moved login', async (t) => {
+  const users = memoryUserStore()
+  const bare = { create: users.create, findById: users.findById, findByUsername: users.findByUsername }
+  const poor = await subjectOf(t, { users: bare, clients: [] })
+  const links = async (subject: TestApp): Promise<string[]> =>
+    [...(await (await browserOf(subject)).get('/auth/account')).body.matchAll(/<li><a href="(\/[^"]+)"/g)].map(
+      ([, url = '']) => url
+    )
+  t.strictSame(await links(poor), ['/auth/account', '/auth/account/sessions', '/auth/account/sessions'])
+  for (const page of ['password', 'access'])
+    t.equal((await (await browserOf(poor)).get(`/auth/account/${page}`)).statusCode, 404)
+  const without = await subjectOf(t, { pages: { account: false } })
+  for (const page of PAGES) t.equal((await without.app.inject({ url: page })).statusCode, 404, page)
+  const moved = await subjectOf(t, { paths: { login: '/sign-in' } })
+  const browser = testBrowser(moved.app)
+  await browser.submit('/sign-in', { username: 'ann', password: PASSWORD })
+  t.match((await browser.get('/auth/account')).body, /href="\/auth\/account\/sessions"/)
+  t.equal((await browser.get('/auth/account/sessions')).statusCode, 200)
+})
 
 t.test('answers 503 with a page while the user store is down, and keeps the user signed in', async (t) => {
   let down = false

@@ -41,66 +41,63 @@ for (const rateLimit of [false, {}] as const) {
     else (found[what] as [number, number])[1] = trips - (found[what] as [number, number])[0]
   }
 
-  t.test(
-    `completes sign-in, refresh and token requests on Redis ${rateLimit === false ? 'without' : 'with'} limits`,
-    async (t) => {
-      const { app, close } = await testApp({ redis: client, rateLimit })
-      const post = async (url: string, payload: Record<string, unknown>, headers: Record<string, string> = {}) => {
-        const reply = await app.inject({ method: 'POST', url, payload, headers })
-        t.ok(reply.statusCode < 300, `${url} ${reply.statusCode}`)
-        return reply
-      }
-      const rotate = async (token: string): Promise<string> =>
-        (await post('/auth/token', { grant_type: 'refresh_token', refresh_token: token })).json().refresh_token
-      await signUp(app)
-      // Runs each script once before, because its first call takes a second trip.
-      const first = await signIn(app)
-      await post('/auth/refresh', {}, bearer(first.refresh_token))
-      await post('/auth/revoke', { token: await rotate(first.refresh_token) })
-
-      let tokens = first
-      await measured('sign-in with a password', async () => {
-        tokens = await signIn(app)
-      })
-      await app.inject({ url: '/auth/sessions', headers: bearer(tokens.access_token) })
-      await measured('protected route', async () => {
-        t.equal((await app.inject({ url: '/me', headers: bearer(tokens.access_token) })).statusCode, 200)
-      })
-      await measured('`POST /auth/refresh`', async () => await post('/auth/refresh', {}, bearer(tokens.refresh_token)))
-      await measured('rotation at the token endpoint', async () => {
-        tokens.refresh_token = await rotate(tokens.refresh_token)
-      })
-      await measured('`GET /auth/sessions`', async () => {
-        t.equal((await app.inject({ url: '/auth/sessions', headers: bearer(tokens.access_token) })).statusCode, 200)
-      })
-      await measured('`POST /auth/revoke`', async () => await post('/auth/revoke', { token: tokens.refresh_token }))
-      if (rateLimit !== false) {
-        for (let attempt = 0; attempt < 5; attempt++)
-          await app.inject({
-            method: 'POST',
-            url: '/auth/token',
-            payload: { grant_type: 'password', username: 'ann', password: 'wrong wrong' }
-          })
-        found['a sign-in that the limits refuse'] = [
-          0,
-          await tripsOf(async () => {
-            t.equal(
-              (
-                await app.inject({
-                  method: 'POST',
-                  url: '/auth/token',
-                  payload: { grant_type: 'password', username: 'ann', password: PASSWORD }
-                })
-              ).statusCode,
-              429
-            )
-          })
-        ]
-      }
-      await close()
-      await client.flushdb()
+  t.test(`completes sign-in and refreshes on Redis ${rateLimit === false ? 'without' : 'with'} limits`, async (t) => {
+    const { app, close } = await testApp({ redis: client, rateLimit })
+    const post = async (url: string, payload: Record<string, unknown>, headers: Record<string, string> = {}) => {
+      const reply = await app.inject({ method: 'POST', url, payload, headers })
+      t.ok(reply.statusCode < 300, `${url} ${reply.statusCode}`)
+      return reply
     }
-  )
+    const rotate = async (token: string): Promise<string> =>
+      (await post('/auth/token', { grant_type: 'refresh_token', refresh_token: token })).json().refresh_token
+    await signUp(app)
+    // Runs each script once before, because its first call takes a second trip.
+    const first = await signIn(app)
+    await post('/auth/refresh', {}, bearer(first.refresh_token))
+    await post('/auth/revoke', { token: await rotate(first.refresh_token) })
+
+    let tokens = first
+    await measured('sign-in with a password', async () => {
+      tokens = await signIn(app)
+    })
+    await app.inject({ url: '/auth/sessions', headers: bearer(tokens.access_token) })
+    await measured('protected route', async () => {
+      t.equal((await app.inject({ url: '/me', headers: bearer(tokens.access_token) })).statusCode, 200)
+    })
+    await measured('`POST /auth/refresh`', async () => await post('/auth/refresh', {}, bearer(tokens.refresh_token)))
+    await measured('rotation at the token endpoint', async () => {
+      tokens.refresh_token = await rotate(tokens.refresh_token)
+    })
+    await measured('`GET /auth/sessions`', async () => {
+      t.equal((await app.inject({ url: '/auth/sessions', headers: bearer(tokens.access_token) })).statusCode, 200)
+    })
+    await measured('`POST /auth/revoke`', async () => await post('/auth/revoke', { token: tokens.refresh_token }))
+    if (rateLimit !== false) {
+      for (let attempt = 0; attempt < 5; attempt++)
+        await app.inject({
+          method: 'POST',
+          url: '/auth/token',
+          payload: { grant_type: 'password', username: 'ann', password: 'wrong wrong' }
+        })
+      found['a sign-in that the limits refuse'] = [
+        0,
+        await tripsOf(async () => {
+          t.equal(
+            (
+              await app.inject({
+                method: 'POST',
+                url: '/auth/token',
+                payload: { grant_type: 'password', username: 'ann', password: PASSWORD }
+              })
+            ).statusCode,
+            429
+          )
+        })
+      ]
+    }
+    await close()
+    await client.flushdb()
+  })
 
   t.test(`completes a redirect sign-in on Redis ${rateLimit === false ? 'without' : 'with'} limits`, async (t) => {
     const { app, browser, close } = await openidApp({ redis: client, rateLimit })

@@ -110,42 +110,39 @@ t.test('requires a machine client with several possible resources to name one', 
   t.match(only.claims, { aud: ORDERS, scope: 'orders:read orders:write' }, 'the only one of its list')
 })
 
-t.test(
-  'chooses the audience of a machine client from the APIs, the resources of the client and the request',
-  async (t) => {
-    const orders = { resource: ORDERS, scopes: { 'orders:read': 'see your orders' } }
-    const mail = { resource: '/mail', scopes: { 'mail:read': 'read your mail' } }
-    const rows: Array<
-      [apis: Array<typeof orders | typeof mail>, may: string[] | undefined, resource: string | undefined, aud: string]
-    > = [
-      [[], undefined, undefined, ISSUER],
-      [[orders], undefined, undefined, ISSUER],
-      [[orders], [ORDERS], undefined, ORDERS],
-      [[orders, mail], [ORDERS], undefined, ORDERS],
-      [[orders, mail], [], undefined, ISSUER],
-      [[orders, mail], undefined, undefined, 'invalid_target'],
-      [[orders, mail], ['/mail', ORDERS], undefined, 'invalid_target'],
-      [[orders, mail], undefined, ORDERS, ORDERS],
-      [[orders, mail], undefined, ISSUER, ISSUER],
-      [[orders, mail], ['/mail'], ISSUER, ISSUER],
-      [[orders, mail], ['/mail'], ORDERS, 'invalid_target']
-    ]
-    for (const [resources, may, resource, aud] of rows) {
-      const client = { clientId: 'machine', clientSecret: SECRET, grantTypes: ['client_credentials' as const] }
-      const test = await started(t, {
-        scopes: ['openid', 'reports'],
-        resources,
-        clients: [{ ...client, ...(may === undefined ? {} : { resources: may }) }]
-      })
-      const { body, claims } = await token(
-        test,
-        { ...machine, ...(resource === undefined ? {} : { resource }) },
-        asMachine
-      )
-      t.equal(claims.aud ?? body.error, aud, JSON.stringify([resources.length, may, resource]))
-    }
+t.test('chooses the audience of a machine client from the APIs, its resources and the request', async (t) => {
+  const orders = { resource: ORDERS, scopes: { 'orders:read': 'see your orders' } }
+  const mail = { resource: '/mail', scopes: { 'mail:read': 'read your mail' } }
+  const rows: Array<
+    [apis: Array<typeof orders | typeof mail>, may: string[] | undefined, resource: string | undefined, aud: string]
+  > = [
+    [[], undefined, undefined, ISSUER],
+    [[orders], undefined, undefined, ISSUER],
+    [[orders], [ORDERS], undefined, ORDERS],
+    [[orders, mail], [ORDERS], undefined, ORDERS],
+    [[orders, mail], [], undefined, ISSUER],
+    [[orders, mail], undefined, undefined, 'invalid_target'],
+    [[orders, mail], ['/mail', ORDERS], undefined, 'invalid_target'],
+    [[orders, mail], undefined, ORDERS, ORDERS],
+    [[orders, mail], undefined, ISSUER, ISSUER],
+    [[orders, mail], ['/mail'], ISSUER, ISSUER],
+    [[orders, mail], ['/mail'], ORDERS, 'invalid_target']
+  ]
+  for (const [resources, may, resource, aud] of rows) {
+    const client = { clientId: 'machine', clientSecret: SECRET, grantTypes: ['client_credentials' as const] }
+    const test = await started(t, {
+      scopes: ['openid', 'reports'],
+      resources,
+      clients: [{ ...client, ...(may === undefined ? {} : { resources: may }) }]
+    })
+    const { body, claims } = await token(
+      test,
+      { ...machine, ...(resource === undefined ? {} : { resource }) },
+      asMachine
+    )
+    t.equal(claims.aud ?? body.error, aud, JSON.stringify([resources.length, may, resource]))
   }
-)
+})
 
 // covers R7662-4
 t.test('introspects for an API only tokens that were issued for it', async (t) => {

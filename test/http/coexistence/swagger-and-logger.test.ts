@@ -144,19 +144,16 @@ t.test('runs the JSON endpoints when the host removed its parsers and has a smal
   }
 })
 
-t.test(
-  'app.authenticate on a host route answers 401 with a challenge and a body by the schema of the route',
-  async (t) => {
-    const app = Fastify() as unknown as FastifyInstance
-    t.teardown(async () => {
-      await app.close()
-    })
-    await app.register(authPlugin, ownOptions())
-    const response = { '4xx': { type: 'object', properties: { message: { type: 'string' } } } }
-    app.get('/mine', { onRequest: [app.authenticate], schema: { response } }, async () => 'mine')
-    const reply = await app.inject({ url: '/mine' })
-    t.equal(reply.statusCode, 401)
-    t.match(reply.headers, { 'www-authenticate': 'Bearer', 'content-type': 'application/json; charset=utf-8' })
-    t.same(reply.json(), { message: 'A Bearer token is required.' })
-  }
-)
+t.test('app.authenticate on a host route answers 401 with a challenge and a body that fits the schema', async (t) => {
+  const app = Fastify() as unknown as FastifyInstance
+  t.teardown(async () => {
+    await app.close()
+  })
+  await app.register(authPlugin, ownOptions())
+  const response = { '4xx': { type: 'object', properties: { message: { type: 'string' } } } }
+  app.get('/mine', { onRequest: [app.authenticate], schema: { response } }, async () => 'mine')
+  const reply = await app.inject({ url: '/mine' })
+  t.equal(reply.statusCode, 401)
+  t.match(reply.headers, { 'www-authenticate': 'Bearer', 'content-type': 'application/json; charset=utf-8' })
+  t.same(reply.json(), { message: 'A Bearer token is required.' })
+})

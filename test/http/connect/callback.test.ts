@@ -225,24 +225,21 @@ t.test('FED-3 rejects the answer of one connection at the callback of another', 
   t.strictSame([honest.answers, evil.answers], [[], []])
 })
 
-t.test(
-  'FED-18 links back to the sign-in page after a provider error, and neither shows nor logs its text',
-  async (t) => {
-    const canary = '<b>canary</b>'
-    const test = await connectApp(t)
-    const { state } = await test.start('?return_to=/cart')
-    const reply = await test.back(state, {
-      error: 'access_denied',
-      error_description: canary,
-      error_uri: 'https://evil.example.com'
-    })
-    await refused(t, test, reply, { status: 400, code: 'connection_denied', reason: 'denied' }, 'denied')
-    t.match(reply.body, 'href="/auth/login?return_to=%2Fcart"', 'the way back has the journey')
-    t.notMatch(reply.body + test.lines.join('') + JSON.stringify(test.events), 'canary')
-    const wrong = await test.back('x'.repeat(43), { error: 'access_denied' })
-    t.match(wrong.body, '>invalid_request · ', 'an error with a state of nobody says nothing')
-  }
-)
+t.test('FED-18 links to the sign-in page after a provider error, and neither shows nor logs its text', async (t) => {
+  const canary = '<b>canary</b>'
+  const test = await connectApp(t)
+  const { state } = await test.start('?return_to=/cart')
+  const reply = await test.back(state, {
+    error: 'access_denied',
+    error_description: canary,
+    error_uri: 'https://evil.example.com'
+  })
+  await refused(t, test, reply, { status: 400, code: 'connection_denied', reason: 'denied' }, 'denied')
+  t.match(reply.body, 'href="/auth/login?return_to=%2Fcart"', 'the way back has the journey')
+  t.notMatch(reply.body + test.lines.join('') + JSON.stringify(test.events), 'canary')
+  const wrong = await test.back('x'.repeat(43), { error: 'access_denied' })
+  t.match(wrong.body, '>invalid_request · ', 'an error with a state of nobody says nothing')
+})
 
 t.test('FED-17 answers 503 to sign-ins at a provider that is down, and still shows the sign-in page', async (t) => {
   const test = await connectApp(t)

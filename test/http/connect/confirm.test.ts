@@ -123,45 +123,42 @@ t.test('offers a link on the confirm page to continue without linking', async (t
   t.match((await test.browser.get('/auth/login')).body, 'Continue with Acme')
 })
 
-t.test(
-  'FED-11 ends session, token, password and link of a stranger when the mailbox owner takes the account',
-  async (t) => {
-    const test = await waiting(t)
-    // The stranger knows the password, has a session, tokens, an open message and a link made by another account at the
-    // provider.
-    const stranger = testBrowser(test.app)
-    await logIn(test, 'ann@example.com', '', stranger)
-    const tokens = await signIn(test.app, 'ann@example.com')
-    await stranger.submit('/auth/connect/acme/link?return_to=/')
-    const flow = test.fake.begun.at(-1)?.flow
-    test.fake.person = { subject: 'stranger' }
-    t.equal((await test.back(flow?.state ?? '', { code: 'good' }, stranger)).statusCode, 303)
-    t.match(await test.users.listIdentities(test.sub), [{ subject: 'stranger', provisional: true }])
+t.test('FED-11 ends session, token, password and link of a stranger when the mailbox owner links', async (t) => {
+  const test = await waiting(t)
+  // The stranger knows the password, has a session, tokens, an open message and a link made by another account at the
+  // provider.
+  const stranger = testBrowser(test.app)
+  await logIn(test, 'ann@example.com', '', stranger)
+  const tokens = await signIn(test.app, 'ann@example.com')
+  await stranger.submit('/auth/connect/acme/link?return_to=/')
+  const flow = test.fake.begun.at(-1)?.flow
+  test.fake.person = { subject: 'stranger' }
+  t.equal((await test.back(flow?.state ?? '', { code: 'good' }, stranger)).statusCode, 303)
+  t.match(await test.users.listIdentities(test.sub), [{ subject: 'stranger', provisional: true }])
 
-    // The owner of the mailbox sets a new password, signs in and links.
-    await test.browser.submit('/auth/forgot-password', { username: 'ann@example.com' })
-    const { token } = await test.messages.next('password_reset')
-    t.equal(
-      (await test.browser.submit('/auth/reset-password', { token, password: 'a password of her own' })).statusCode,
-      303
-    )
-    t.strictSame(await test.users.listIdentities(test.sub), [], 'the link of before goes with the reset')
-    const back = await test.browser.submit('/auth/login', {
-      username: 'ann@example.com',
-      password: 'a password of her own'
-    })
-    t.equal(back.headers.location, CONFIRM)
-    await test.browser.submit(CONFIRM, { decision: 'link' })
-    t.match(await test.users.listIdentities(test.sub), [{ subject: 'ann-1' }])
+  // The owner of the mailbox sets a new password, signs in and links.
+  await test.browser.submit('/auth/forgot-password', { username: 'ann@example.com' })
+  const { token } = await test.messages.next('password_reset')
+  t.equal(
+    (await test.browser.submit('/auth/reset-password', { token, password: 'a password of her own' })).statusCode,
+    303
+  )
+  t.strictSame(await test.users.listIdentities(test.sub), [], 'the link of before goes with the reset')
+  const back = await test.browser.submit('/auth/login', {
+    username: 'ann@example.com',
+    password: 'a password of her own'
+  })
+  t.equal(back.headers.location, CONFIRM)
+  await test.browser.submit(CONFIRM, { decision: 'link' })
+  t.match(await test.users.listIdentities(test.sub), [{ subject: 'ann-1' }])
 
-    t.equal(await test.who(stranger), null, 'session')
-    t.equal((await test.app.inject({ url: '/me', headers: bearer(tokens.access_token) })).statusCode, 401, 'token')
-    t.equal((await logIn(test, 'ann@example.com', '', stranger)).statusCode, 400, 'password')
-    test.fake.person = { subject: 'stranger', email: undefined as never }
-    await test.through('', stranger)
-    t.not(await test.who(stranger), test.sub, 'link')
-  }
-)
+  t.equal(await test.who(stranger), null, 'session')
+  t.equal((await test.app.inject({ url: '/me', headers: bearer(tokens.access_token) })).statusCode, 401, 'token')
+  t.equal((await logIn(test, 'ann@example.com', '', stranger)).statusCode, 400, 'password')
+  test.fake.person = { subject: 'stranger', email: undefined as never }
+  await test.through('', stranger)
+  t.not(await test.who(stranger), test.sub, 'link')
+})
 
 t.test('FED-11 ends the other sessions of the account at linking, but not the current one', async (t) => {
   const test = await waiting(t)

@@ -74,20 +74,17 @@ for (const responseMode of ['query', 'form_post'] as const) {
   })
 }
 
-t.test(
-  'shows an error page for an authorization request too long for a cookie, and keeps the other cookies',
-  async (t) => {
-    const test = await connectApp(t, { clients: [SPA], connection: { responseMode: 'form_post' } })
-    const first = await test.browser.get(request(noise(300)), CROSS)
-    t.equal(first.statusCode, 303)
-    const before = [...test.browser.cookies]
-    const reply = await test.browser.get(request(noise(2000)), CROSS)
-    t.equal(reply.statusCode, 400)
-    t.match(reply.body, '>invalid_request · ')
-    t.match(reply.body, 'This sign-in needs more room than a browser has for it.')
-    t.strictSame([...test.browser.cookies], before)
-  }
-)
+t.test('shows an error page for an authorization request too long for a cookie, and keeps other cookies', async (t) => {
+  const test = await connectApp(t, { clients: [SPA], connection: { responseMode: 'form_post' } })
+  const first = await test.browser.get(request(noise(300)), CROSS)
+  t.equal(first.statusCode, 303)
+  const before = [...test.browser.cookies]
+  const reply = await test.browser.get(request(noise(2000)), CROSS)
+  t.equal(reply.statusCode, 400)
+  t.match(reply.body, '>invalid_request · ')
+  t.match(reply.body, 'This sign-in needs more room than a browser has for it.')
+  t.strictSame([...test.browser.cookies], before)
+})
 
 t.test('leaves cookie space for the second step of the account after a provider sign-in', async (t) => {
   const users = memoryUserStore()

@@ -53,24 +53,21 @@ for (const [name, connection] of [
     t.equal(await test.who(), id, 'the sign-in through the provider stays')
   })
 
-t.test(
-  'drops the enrolment of an opened link when the provider that manages the domain takes the account',
-  async (t) => {
-    const users = memoryUserStore()
-    const connection = { domains: ['acme.example'], enforce: true }
-    const test = await connectApp(t, { users, factors: memoryFactorStore(), connection })
-    const { id } = await users.create({ username: ANN, email: ANN, emailVerified: true, passwordHash: null })
-    const { url } = await test.app.authority.startEnrolment(id)
-    const invited = testBrowser(test.app)
-    const token = new URL(url).searchParams.get('token') ?? ''
-    t.equal((await invited.submit('/auth/second-factor/link', { token })).statusCode, 303)
-    test.fake.person = { subject: 'ann-1', email: ANN, emailAuthoritative: true }
-    await test.through()
-    t.equal(await test.who(), id)
-    await test.through('', invited)
-    t.equal(await test.who(invited), id, 'a sign-in as any other')
-  }
-)
+t.test('drops the enrolment of an opened link when the provider of the domain takes over the account', async (t) => {
+  const users = memoryUserStore()
+  const connection = { domains: ['acme.example'], enforce: true }
+  const test = await connectApp(t, { users, factors: memoryFactorStore(), connection })
+  const { id } = await users.create({ username: ANN, email: ANN, emailVerified: true, passwordHash: null })
+  const { url } = await test.app.authority.startEnrolment(id)
+  const invited = testBrowser(test.app)
+  const token = new URL(url).searchParams.get('token') ?? ''
+  t.equal((await invited.submit('/auth/second-factor/link', { token })).statusCode, 303)
+  test.fake.person = { subject: 'ann-1', email: ANN, emailAuthoritative: true }
+  await test.through()
+  t.equal(await test.who(), id)
+  await test.through('', invited)
+  t.equal(await test.who(invited), id, 'a sign-in as any other')
+})
 
 t.test('rejects an email change link after the owner of the old address disowned the account', async (t) => {
   const users = memoryUserStore()
@@ -105,27 +102,24 @@ t.test('rejects an email change link after the owner undid the second factor of 
   t.match(await users.findById(sub), { username: OWNER, email: OWNER })
 })
 
-t.test(
-  'sends a reset link instead of a verification to an account registered twice, also after a disable',
-  async (t) => {
-    const users = memoryUserStore()
-    const test = await connectApp(t, { users, registration: { username: 'email', verifyEmail: true } })
-    const { app, messages, clock } = test
-    const register = async (password: string) =>
-      await app.inject({ method: 'POST', url: '/auth/register', payload: { username: ANN, password } })
-    await register(PASSWORD)
-    await messages.next('verify_email')
-    await register(`${PASSWORD} of the owner`)
-    await messages.next('already_registered')
-    const { id } = (await users.findByUsername(ANN)) ?? { id: '' }
-    await app.authority.users.disable(id)
-    await app.authority.users.enable(id)
-    clock.step(400_000)
-    const { access_token: token } = await app.authority.issueTokens(id)
-    await app.inject({ method: 'POST', url: '/auth/email/resend', headers: bearer(token) })
-    t.match(await messages.next('password_reset'), { user: { id } })
-  }
-)
+t.test('sends a reset link, not a verification, to an account registered twice, also after a disable', async (t) => {
+  const users = memoryUserStore()
+  const test = await connectApp(t, { users, registration: { username: 'email', verifyEmail: true } })
+  const { app, messages, clock } = test
+  const register = async (password: string) =>
+    await app.inject({ method: 'POST', url: '/auth/register', payload: { username: ANN, password } })
+  await register(PASSWORD)
+  await messages.next('verify_email')
+  await register(`${PASSWORD} of the owner`)
+  await messages.next('already_registered')
+  const { id } = (await users.findByUsername(ANN)) ?? { id: '' }
+  await app.authority.users.disable(id)
+  await app.authority.users.enable(id)
+  clock.step(400_000)
+  const { access_token: token } = await app.authority.issueTokens(id)
+  await app.inject({ method: 'POST', url: '/auth/email/resend', headers: bearer(token) })
+  t.match(await messages.next('password_reset'), { user: { id } })
+})
 
 t.test('sends no email change link that the store saves only after requireReset ended all links', async (t) => {
   const state = memoryState()

@@ -5,34 +5,31 @@ import { PASSWORD, signUp } from '../../support/app.ts'
 import { fakeUpstream } from '../../support/fake-upstream.ts'
 import { connectApp } from './support.ts'
 
-t.test(
-  'registers a new provider user with the verified address, signs them in, and redirects to return_to',
-  async (t) => {
-    const users = memoryUserStore()
-    const test = await connectApp(t, { users })
-    const { reply, state } = await test.start('?return_to=/cart')
-    t.equal(reply.statusCode, 303)
-    t.match(
-      reply.headers['set-cookie']?.[0],
-      /^authority_flow_[\w-]{8}_[\w-]{8}=o[0-9a-z]{8}\.[\w-]{22}\.v1\.[^;]+; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/
-    )
-    t.match(test.fake.begun[0]?.flow, { redirectUri: 'http://localhost:3000/auth/connect/acme/callback', state })
-    const back = await test.back(state)
-    t.equal(back.statusCode, 303, back.body)
-    t.equal(back.headers.location, '/cart')
-    t.equal([...test.browser.cookies.keys()].filter((name) => /flow|answer/.test(name)).length, 0)
-    const user = await users.findByUsername('ann@example.com')
-    t.match(user, { username: 'ann@example.com', passwordHash: null, email: 'ann@example.com', emailVerified: true })
-    t.equal(await test.who(), user?.id)
-    t.match(test.payloads('registered'), [{ userId: user?.id }])
-    t.match(test.payloads('authenticated'), [
-      { userId: user?.id, method: 'connection', connection: 'acme', clientId: null }
-    ])
-    t.match(await users.listIdentities(user?.id ?? ''), [
-      { issuer: 'https://sso.example.com', subject: 'ann-1', connection: 'acme', email: 'ann@example.com' }
-    ])
-  }
-)
+t.test('registers a provider user with the verified address, signs them in, and redirects to return_to', async (t) => {
+  const users = memoryUserStore()
+  const test = await connectApp(t, { users })
+  const { reply, state } = await test.start('?return_to=/cart')
+  t.equal(reply.statusCode, 303)
+  t.match(
+    reply.headers['set-cookie']?.[0],
+    /^authority_flow_[\w-]{8}_[\w-]{8}=o[0-9a-z]{8}\.[\w-]{22}\.v1\.[^;]+; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/
+  )
+  t.match(test.fake.begun[0]?.flow, { redirectUri: 'http://localhost:3000/auth/connect/acme/callback', state })
+  const back = await test.back(state)
+  t.equal(back.statusCode, 303, back.body)
+  t.equal(back.headers.location, '/cart')
+  t.equal([...test.browser.cookies.keys()].filter((name) => /flow|answer/.test(name)).length, 0)
+  const user = await users.findByUsername('ann@example.com')
+  t.match(user, { username: 'ann@example.com', passwordHash: null, email: 'ann@example.com', emailVerified: true })
+  t.equal(await test.who(), user?.id)
+  t.match(test.payloads('registered'), [{ userId: user?.id }])
+  t.match(test.payloads('authenticated'), [
+    { userId: user?.id, method: 'connection', connection: 'acme', clientId: null }
+  ])
+  t.match(await users.listIdentities(user?.id ?? ''), [
+    { issuer: 'https://sso.example.com', subject: 'ann-1', connection: 'acme', email: 'ann@example.com' }
+  ])
+})
 
 t.test('finds the same user when the identity returns with another address', async (t) => {
   const test = await connectApp(t)

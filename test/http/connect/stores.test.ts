@@ -125,29 +125,26 @@ t.test('accepts a form_post answer once, only in the browser that began the sign
 })
 
 // covers FED-24
-t.test(
-  'redirects known and unknown users of a domain to its connection, and rejects a user of another domain',
-  async (t) => {
-    const test = await socketApp(t, {
-      connection: { domains: ['acme.com'], enforce: true, audiences: ['app'] },
-      fake: fakeUpstream({ subject: 'x', email: 'eve@example.com' })
+t.test('redirects known and unknown users of a domain to its connection, and rejects another domain', async (t) => {
+  const test = await socketApp(t, {
+    connection: { domains: ['acme.com'], enforce: true, audiences: ['app'] },
+    fake: fakeUpstream({ subject: 'x', email: 'eve@example.com' })
+  })
+  await test.users.create({ username: 'ann@acme.com', passwordHash: 'h', email: 'ann@acme.com' })
+  const typed = async (username: string) => {
+    const { status, text } = await socketBrowser(test.origin).ask('/auth/login', {
+      method: 'POST',
+      headers: { ...SAME, origin: test.origin, 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ username, password: 'x' }).toString()
     })
-    await test.users.create({ username: 'ann@acme.com', passwordHash: 'h', email: 'ann@acme.com' })
-    const typed = async (username: string) => {
-      const { status, text } = await socketBrowser(test.origin).ask('/auth/login', {
-        method: 'POST',
-        headers: { ...SAME, origin: test.origin, 'content-type': 'application/x-www-form-urlencoded' },
-        body: new URLSearchParams({ username, password: 'x' }).toString()
-      })
-      return { status, text: text.replaceAll(encodeURIComponent(username), '').replaceAll(username, '') }
-    }
-    const known = await typed('ann@acme.com')
-    t.match(known.text, '/auth/connect/acme')
-    t.strictSame(await typed('bob@acme.com'), known)
-    t.equal((await (await test.begin()).back()).status, 403)
-    t.equal(await test.count(), 1)
+    return { status, text: text.replaceAll(encodeURIComponent(username), '').replaceAll(username, '') }
   }
-)
+  const known = await typed('ann@acme.com')
+  t.match(known.text, '/auth/connect/acme')
+  t.strictSame(await typed('bob@acme.com'), known)
+  t.equal((await (await test.begin()).back()).status, 403)
+  t.equal(await test.count(), 1)
+})
 
 t.test('finds and links no subject with a NUL, and drops a name or address with a NUL at sign-in', async (t) => {
   const test = await socketApp(t, { connection: { audiences: ['app'] }, fake: fakeUpstream({ subject: 'x\0y' }) })

@@ -163,25 +163,22 @@ t.test('replaces the password once when an enforced connection links an account 
   t.match(await test.users.listIdentities(test.ann.id), [{ subject: 'ann-1', connection: 'acme' }])
 })
 
-t.test(
-  'answers 503 and links nothing if the password changes during a take-over, and succeeds at the retry',
-  async (t) => {
-    const test = await scene(t, { connection: { domains: ['example.com'], enforce: true } })
-    const { users, ann } = test
-    const set = users.setPasswordHash.bind(users)
-    users.setPasswordHash = async (...given) => {
-      users.setPasswordHash = set
-      await set(ann.id, 'the hash of another password')
-      return await set(...given)
-    }
-    t.equal((await test.through()).statusCode, 503)
-    t.equal(await test.who(), null)
-    t.strictSame(await users.listIdentities(ann.id), [])
-    await test.through()
-    t.equal(await test.who(), ann.id)
-    t.not((await users.findById(ann.id))?.passwordHash, 'the hash of another password')
+t.test('answers 503 and links nothing if the password changes during a take-over, and links at a retry', async (t) => {
+  const test = await scene(t, { connection: { domains: ['example.com'], enforce: true } })
+  const { users, ann } = test
+  const set = users.setPasswordHash.bind(users)
+  users.setPasswordHash = async (...given) => {
+    users.setPasswordHash = set
+    await set(ann.id, 'the hash of another password')
+    return await set(...given)
   }
-)
+  t.equal((await test.through()).statusCode, 503)
+  t.equal(await test.who(), null)
+  t.strictSame(await users.listIdentities(ann.id), [])
+  await test.through()
+  t.equal(await test.who(), ann.id)
+  t.not((await users.findById(ann.id))?.passwordHash, 'the hash of another password')
+})
 
 t.test('removes a passkey that an earlier session adds during the take-over', async (t) => {
   const factors = memoryFactorStore()

@@ -202,94 +202,91 @@ t.test('accepts as a second factor only passkeys of the same user', async (t) =>
 })
 
 // covers PK-01 PK-08 PK-09
-t.test(
-  'adds, names and removes a passkey on the security page, and signals the remaining ones to the browser',
-  async (t) => {
-    const subject = await factorApp(t, {}, { enrolled: false })
-    const { app, clock } = subject
-    const browser = testBrowser(app)
-    await logIn(browser)
-    const empty = await browser.get('/auth/security')
-    t.match(empty.body, 'href="/auth/security/passkeys"')
-    t.same(signalsIn(empty.body), {}, 'no list: it would be one without a passkey that somebody just lacks here')
-    const passkey = softPasskey({ origin: ISSUER })
-    const page = await browser.get('/auth/security/passkeys')
-    t.notMatch(page.body, /signed out/)
-    const added = await answer(browser, page.body, passkey, { name: ' My\u202e  key ' })
-    t.match(added, { statusCode: 303, headers: { location: '/auth/security?done=passkey_added' } })
-    const again = await answer(browser, page.body, softPasskey({ origin: ISSUER }))
-    t.equal(again.statusCode, 400, 'its challenge was for who had no factor')
-    const list = await browser.get('/auth/security')
-    t.match(list.body, 'My key')
-    t.match(list.body, 'On one device only')
-    t.notMatch(list.body, 'Add a second passkey on another device', 'a password is enough')
-    const handle = (await subject.store.findFactors(subject.sub)).handle ?? ''
-    const listed = async (): Promise<unknown> =>
-      signalsIn((await browser.get('/auth/security')).body).signalAllAcceptedCredentials?.allAcceptedCredentialIds
-    t.match(signalsIn(list.body), {
-      signalAllAcceptedCredentials: {
-        rpId: new URL(ISSUER).hostname,
-        userId: Buffer.from(handle).toString('base64url')
-      },
-      signalCurrentUserDetails: { name: 'ann', displayName: 'ann' }
-    })
-    t.equal(
-      askingForm((await browser.get('/auth/security/passkeys')).body)?.options.user.id,
-      Buffer.from(handle).toString('base64url')
-    )
-    t.equal(
-      (await answerOn(browser, '/auth/security/passkeys', softPasskey({ origin: ISSUER, synced: true }))).headers
-        .location,
-      '/auth/security?done=passkey_added'
-    )
-    const both = (await subject.store.findFactors(subject.sub)).passkeys
-    t.same(
-      await listed(),
-      both.map(({ credentialId }) => credentialId)
-    )
+t.test('adds, names and removes a passkey on the security page, and signals the list to the browser', async (t) => {
+  const subject = await factorApp(t, {}, { enrolled: false })
+  const { app, clock } = subject
+  const browser = testBrowser(app)
+  await logIn(browser)
+  const empty = await browser.get('/auth/security')
+  t.match(empty.body, 'href="/auth/security/passkeys"')
+  t.same(signalsIn(empty.body), {}, 'no list: it would be one without a passkey that somebody just lacks here')
+  const passkey = softPasskey({ origin: ISSUER })
+  const page = await browser.get('/auth/security/passkeys')
+  t.notMatch(page.body, /signed out/)
+  const added = await answer(browser, page.body, passkey, { name: ' My\u202e  key ' })
+  t.match(added, { statusCode: 303, headers: { location: '/auth/security?done=passkey_added' } })
+  const again = await answer(browser, page.body, softPasskey({ origin: ISSUER }))
+  t.equal(again.statusCode, 400, 'its challenge was for who had no factor')
+  const list = await browser.get('/auth/security')
+  t.match(list.body, 'My key')
+  t.match(list.body, 'On one device only')
+  t.notMatch(list.body, 'Add a second passkey on another device', 'a password is enough')
+  const handle = (await subject.store.findFactors(subject.sub)).handle ?? ''
+  const listed = async (): Promise<unknown> =>
+    signalsIn((await browser.get('/auth/security')).body).signalAllAcceptedCredentials?.allAcceptedCredentialIds
+  t.match(signalsIn(list.body), {
+    signalAllAcceptedCredentials: {
+      rpId: new URL(ISSUER).hostname,
+      userId: Buffer.from(handle).toString('base64url')
+    },
+    signalCurrentUserDetails: { name: 'ann', displayName: 'ann' }
+  })
+  t.equal(
+    askingForm((await browser.get('/auth/security/passkeys')).body)?.options.user.id,
+    Buffer.from(handle).toString('base64url')
+  )
+  t.equal(
+    (await answerOn(browser, '/auth/security/passkeys', softPasskey({ origin: ISSUER, synced: true }))).headers
+      .location,
+    '/auth/security?done=passkey_added'
+  )
+  const both = (await subject.store.findFactors(subject.sub)).passkeys
+  t.same(
+    await listed(),
+    both.map(({ credentialId }) => credentialId)
+  )
 
-    const forms = async (): Promise<Array<ReturnType<typeof formOf>>> => {
-      const { body } = await browser.get('/auth/security')
-      return both
-        .map(({ id }) => formOf(body, body.lastIndexOf('<form', body.indexOf(`value="${id}"`))))
-        .filter(({ fields }) => fields.factor !== undefined)
-    }
-    const [first, second] = await forms()
-    if (first === undefined || second === undefined) throw new Error('no forms')
-    t.equal(
-      (await browser.submit(first.action, { ...first.fields, name: 'Phone', decision: 'rename' })).headers.location,
-      '/auth/security?done=factor_renamed'
-    )
-    t.match((await browser.get('/auth/security')).body, 'Phone')
-    for (const { action, fields } of [first, second])
-      t.equal(
-        (await browser.submit(action, { ...fields, decision: 'remove' })).headers.location,
-        '/auth/security?done=passkey_removed'
-      )
-    t.same(
-      signalsIn((await browser.get('/auth/security?done=passkey_removed', { 'sec-fetch-site': 'same-origin' })).body)
-        .signalAllAcceptedCredentials?.allAcceptedCredentialIds,
-      [],
-      'the last one has just gone'
-    )
-    t.same(await listed(), undefined)
-    t.same(
-      signalsIn((await browser.get('/auth/security?done=passkey_removed', { 'sec-fetch-site': 'cross-site' })).body),
-      {},
-      'a link from elsewhere has removed nothing'
-    )
-    subject.broken.add('findFactors')
-    t.same(signalsIn((await browser.get('/auth/security')).body), {}, 'an outage is no empty list')
-    subject.broken.clear()
-    clock.step(301_000)
-    const stale = await browser.get('/auth/security/passkeys')
-    t.equal(askingForm(stale.body), null)
-    // More than five minutes after the sign-in, the page asks for a new one.
-    t.match(stale.body, /auth\/reauthenticate\?/)
-    const posted = await browser.submit('/auth/security/passkeys', { credential: '{}' })
-    t.equal(posted.headers.location, '/auth/security/passkeys?done=nothing', 'without the sign-in that it was shown to')
+  const forms = async (): Promise<Array<ReturnType<typeof formOf>>> => {
+    const { body } = await browser.get('/auth/security')
+    return both
+      .map(({ id }) => formOf(body, body.lastIndexOf('<form', body.indexOf(`value="${id}"`))))
+      .filter(({ fields }) => fields.factor !== undefined)
   }
-)
+  const [first, second] = await forms()
+  if (first === undefined || second === undefined) throw new Error('no forms')
+  t.equal(
+    (await browser.submit(first.action, { ...first.fields, name: 'Phone', decision: 'rename' })).headers.location,
+    '/auth/security?done=factor_renamed'
+  )
+  t.match((await browser.get('/auth/security')).body, 'Phone')
+  for (const { action, fields } of [first, second])
+    t.equal(
+      (await browser.submit(action, { ...fields, decision: 'remove' })).headers.location,
+      '/auth/security?done=passkey_removed'
+    )
+  t.same(
+    signalsIn((await browser.get('/auth/security?done=passkey_removed', { 'sec-fetch-site': 'same-origin' })).body)
+      .signalAllAcceptedCredentials?.allAcceptedCredentialIds,
+    [],
+    'the last one has just gone'
+  )
+  t.same(await listed(), undefined)
+  t.same(
+    signalsIn((await browser.get('/auth/security?done=passkey_removed', { 'sec-fetch-site': 'cross-site' })).body),
+    {},
+    'a link from elsewhere has removed nothing'
+  )
+  subject.broken.add('findFactors')
+  t.same(signalsIn((await browser.get('/auth/security')).body), {}, 'an outage is no empty list')
+  subject.broken.clear()
+  clock.step(301_000)
+  const stale = await browser.get('/auth/security/passkeys')
+  t.equal(askingForm(stale.body), null)
+  // More than five minutes after the sign-in, the page asks for a new one.
+  t.match(stale.body, /auth\/reauthenticate\?/)
+  const posted = await browser.submit('/auth/security/passkeys', { credential: '{}' })
+  t.equal(posted.headers.location, '/auth/security/passkeys?done=nothing', 'without the sign-in that it was shown to')
+})
 
 t.test(
   'proposes a passkey once after a sign-in by password, without interrupting the authorization request',

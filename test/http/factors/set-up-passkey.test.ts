@@ -204,17 +204,14 @@ t.test('rejects a set-up if the address became unconfirmed after the page was op
   t.match(await subject.app.authority.factors(subject.sub), { factors: [] })
 })
 
-t.test(
-  'answers 503 during an outage of the factor store, and completes the set-up on the same page later',
-  async (t) => {
-    const subject = await bare(t)
-    const { browser, body } = await owing(subject)
-    for (const method of ['findFactors', 'addPasskey'] as const) {
-      subject.broken.add(method)
-      t.equal((await answer(browser, body, passkeyOf())).statusCode, 503, method)
-      t.same(await signedInAnywhere(browser), [])
-      subject.broken.clear()
-    }
-    t.ok(makesCodes(await answer(browser, body, passkeyOf())))
+t.test('answers 503 while the factor store is down, and completes the set-up on the same page later', async (t) => {
+  const subject = await bare(t)
+  const { browser, body } = await owing(subject)
+  for (const method of ['findFactors', 'addPasskey'] as const) {
+    subject.broken.add(method)
+    t.equal((await answer(browser, body, passkeyOf())).statusCode, 503, method)
+    t.same(await signedInAnywhere(browser), [])
+    subject.broken.clear()
   }
-)
+  t.ok(makesCodes(await answer(browser, body, passkeyOf())))
+})
