@@ -554,72 +554,69 @@ t.test('DELETE /auth/account removes the user, and ends every session and the re
   t.not(again.json().sub, sub)
 })
 
-t.test(
-  'rejects the tokens and the session of a removed user although the state store could not end them',
-  async (t) => {
-    const state = memoryState()
-    let isDown = false
-    const orDown =
-      <Args extends unknown[], Answer>(call: (...args: Args) => Promise<Answer>) =>
-      async (...args: Args): Promise<Answer> => {
-        if (isDown) throw Object.assign(new Error('down'), { code: 'ECONNREFUSED' })
-        return await call(...args)
+t.test('rejects tokens and sessions of a removed user although the state store could not end them', async (t) => {
+  const state = memoryState()
+  let isDown = false
+  const orDown =
+    <Args extends unknown[], Answer>(call: (...args: Args) => Promise<Answer>) =>
+    async (...args: Args): Promise<Answer> => {
+      if (isDown) throw Object.assign(new Error('down'), { code: 'ECONNREFUSED' })
+      return await call(...args)
+    }
+  const users = memoryUserStore()
+  const person = await ann(t, {
+    keys: KEYS,
+    clients: CLIENTS,
+    users: {
+      ...users,
+      async remove(id) {
+        await users.remove(id)
+        isDown = true
       }
-    const users = memoryUserStore()
-    const person = await ann(t, {
-      keys: KEYS,
-      clients: CLIENTS,
-      users: {
-        ...users,
-        async remove(id) {
-          await users.remove(id)
-          isDown = true
-        }
-      },
-      state: {
-        ...state,
-        tokens: { ...state.tokens, revokeFamiliesOfUser: orDown(state.tokens.revokeFamiliesOfUser) },
-        browserSessions: {
-          ...state.browserSessions,
-          revokeSessionsOfUser: orDown(state.browserSessions.revokeSessionsOfUser)
-        }
+    },
+    state: {
+      ...state,
+      tokens: { ...state.tokens, revokeFamiliesOfUser: orDown(state.tokens.revokeFamiliesOfUser) },
+      browserSessions: {
+        ...state.browserSessions,
+        revokeSessionsOfUser: orDown(state.browserSessions.revokeSessionsOfUser)
       }
-    })
-    const { app, send, sub, clock } = person
-    const own = await signIn(app, ANN)
-    const cookie = await browserOf(person)
-    t.equal((await send('DELETE', '/auth/account', undefined, bearer(own.access_token))).statusCode, 204)
-    await turns()
-    t.equal(
-      (await state.tokens.listFamiliesOfUser(sub, clock.now())).length,
-      1,
-      'the sign-in that asked could not be ended'
-    )
-    isDown = false
-    t.equal(
-      (await app.inject({ url: '/me', headers: bearer(own.access_token) })).statusCode,
-      401,
-      'its access token, here'
-    )
-    for (const url of ['/auth/profile', '/auth/sessions', '/auth/userinfo'])
-      t.equal((await app.inject({ url, headers: bearer(own.access_token) })).statusCode, 401, url)
-    t.equal(
-      (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(own.refresh_token) })).statusCode,
-      401
-    )
-    t.match(
-      (
-        await app.inject({
-          method: 'POST',
-          url: '/auth/token',
-          payload: { grant_type: 'refresh_token', refresh_token: own.refresh_token }
-        })
-      ).json(),
-      { error: 'invalid_grant' }
-    )
-    t.equal((await app.inject({ url: '/auth/profile', headers: cookie })).statusCode, 401)
-  }
-)
+    }
+  })
+  const { app, send, sub, clock } = person
+  const own = await signIn(app, ANN)
+  const cookie = await browserOf(person)
+  t.equal((await send('DELETE', '/auth/account', undefined, bearer(own.access_token))).statusCode, 204)
+  await turns()
+  t.equal(
+    (await state.tokens.listFamiliesOfUser(sub, clock.now())).length,
+    1,
+    'the sign-in that asked could not be ended'
+  )
+  isDown = false
+  t.equal(
+    (await app.inject({ url: '/me', headers: bearer(own.access_token) })).statusCode,
+    401,
+    'its access token, here'
+  )
+  for (const url of ['/auth/profile', '/auth/sessions', '/auth/userinfo'])
+    t.equal((await app.inject({ url, headers: bearer(own.access_token) })).statusCode, 401, url)
+  t.equal(
+    (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(own.refresh_token) })).statusCode,
+    401
+  )
+  t.match(
+    (
+      await app.inject({
+        method: 'POST',
+        url: '/auth/token',
+        payload: { grant_type: 'refresh_token', refresh_token: own.refresh_token }
+      })
+    ).json(),
+    { error: 'invalid_grant' }
+  )
+  t.equal((await app.inject({ url: '/auth/profile', headers: cookie })).statusCode, 401)
+})
 
 t.test('leaves no session of a sign-in that races the removal of the user', async (t) => {
   for (let before = 0; before < 8; before++) {

@@ -131,46 +131,43 @@ async function exchangeApp(
 }
 
 // covers FED-25
-t.test(
-  'exchanges an ID token for tokens of a new user, and a later ID token for tokens of the same user',
-  async (t) => {
-    const test = await exchangeApp(t)
-    const first = await test.exchange(test.idToken(), { scope: 'openid profile offline_access' })
-    t.equal(first.status, 200, JSON.stringify(first.body))
-    t.match(first.headers['cache-control'], /no-store/)
-    const { access_token: access, refresh_token: refresh, id_token: idToken, ...rest } = first.body
-    t.strictSame(rest, {
-      issued_token_type: 'urn:ietf:params:oauth:token-type:access_token',
-      token_type: 'Bearer',
-      expires_in: 900,
-      scope: 'openid profile offline_access'
-    })
-    const { claims } = decodeJwt(access)
-    t.match(claims, { client_id: 'phone', acr: 'connection' })
-    t.equal(claims['amr'], undefined, 'this service has not seen how')
-    t.match(decodeJwt(idToken).claims, { sub: claims.sub, aud: 'phone', nonce: NONCE, acr: 'connection' })
-    t.match(test.payloads('registered'), [{ userId: claims.sub, username: 'ann@example.com' }])
-    t.match(test.payloads('authenticated'), [
-      { userId: claims.sub, clientId: 'phone', method: 'connection', connection: 'acme', methods: ['connection'] }
-    ])
-    t.match(test.payloads('token_issued'), [{ grantType: 'token_exchange' }])
-    test.clock.step(1000)
-    const again = await test.exchange(test.idToken({ email: 'moved@example.com' }), { scope: 'profile' })
-    t.equal(decodeJwt(again.body.access_token).claims.sub, claims.sub, 'by the subject, whatever the address is now')
-    t.equal(again.body.id_token, undefined)
-    const refreshed = await test.app.inject({
-      method: 'POST',
-      url: '/auth/token',
-      payload: { grant_type: 'refresh_token', client_id: 'phone', refresh_token: refresh }
-    })
-    t.match(decodeJwt(refreshed.json<{ id_token: string }>().id_token).claims, { sub: claims.sub, acr: 'connection' })
-    t.equal(
-      (await test.app.inject({ url: '/auth/userinfo', headers: bearer(access) })).json<{ name: string }>().name,
-      'Ann'
-    )
-    t.equal((await test.app.authority.identities(String(claims.sub)))[0]?.connection, 'acme')
-  }
-)
+t.test('exchanges an ID token for tokens of a new user, and a later one for tokens of the same user', async (t) => {
+  const test = await exchangeApp(t)
+  const first = await test.exchange(test.idToken(), { scope: 'openid profile offline_access' })
+  t.equal(first.status, 200, JSON.stringify(first.body))
+  t.match(first.headers['cache-control'], /no-store/)
+  const { access_token: access, refresh_token: refresh, id_token: idToken, ...rest } = first.body
+  t.strictSame(rest, {
+    issued_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+    token_type: 'Bearer',
+    expires_in: 900,
+    scope: 'openid profile offline_access'
+  })
+  const { claims } = decodeJwt(access)
+  t.match(claims, { client_id: 'phone', acr: 'connection' })
+  t.equal(claims['amr'], undefined, 'this service has not seen how')
+  t.match(decodeJwt(idToken).claims, { sub: claims.sub, aud: 'phone', nonce: NONCE, acr: 'connection' })
+  t.match(test.payloads('registered'), [{ userId: claims.sub, username: 'ann@example.com' }])
+  t.match(test.payloads('authenticated'), [
+    { userId: claims.sub, clientId: 'phone', method: 'connection', connection: 'acme', methods: ['connection'] }
+  ])
+  t.match(test.payloads('token_issued'), [{ grantType: 'token_exchange' }])
+  test.clock.step(1000)
+  const again = await test.exchange(test.idToken({ email: 'moved@example.com' }), { scope: 'profile' })
+  t.equal(decodeJwt(again.body.access_token).claims.sub, claims.sub, 'by the subject, whatever the address is now')
+  t.equal(again.body.id_token, undefined)
+  const refreshed = await test.app.inject({
+    method: 'POST',
+    url: '/auth/token',
+    payload: { grant_type: 'refresh_token', client_id: 'phone', refresh_token: refresh }
+  })
+  t.match(decodeJwt(refreshed.json<{ id_token: string }>().id_token).claims, { sub: claims.sub, acr: 'connection' })
+  t.equal(
+    (await test.app.inject({ url: '/auth/userinfo', headers: bearer(access) })).json<{ name: string }>().name,
+    'Ann'
+  )
+  t.equal((await test.app.authority.identities(String(claims.sub)))[0]?.connection, 'acme')
+})
 
 // covers FED-25
 t.test('accepts the nonce or its SHA-256 in hexadecimal, and none if the connection allows that', async (t) => {

@@ -40,7 +40,7 @@ function handsOf(test: ConnectApp, browser: ReturnType<typeof testBrowser>): Han
 for (const [domain, options] of Object.entries(DOMAINS)) {
   for (const linking of LINKING) {
     t.test(
-      `signs a user in or ends with a message, without a circle of pages: ${domain}, linking ${linking}`,
+      `signs a user in or ends with a message, and repeats no page: ${domain}, linking ${linking}`,
       async (t: Test) => {
         const users = memoryUserStore()
         const fake = fakeUpstream()
