@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { isExpected, type RecordStore, type StoredRecord } from '../../ports/record-store.ts'
 import type { State } from '../../ports/state.ts'
 import { noOthers } from '../../protocol/bounds.ts'
-import { recordState } from '../../records/state.ts'
+import { recordState, type RecordStateOptions } from '../../records/state.ts'
 import type { FactorStore } from '../../ports/factor-store.ts'
 import { recordFactorStore } from '../../records/factor-store.ts'
 import type { ApiKeyStore } from '../../ports/api-key-store.ts'
@@ -56,18 +56,7 @@ async function inSlices<Name>(names: Iterable<Name>, sweepOne: (name: Name) => v
   }
 }
 
-export interface MemoryStateOptions {
-  /**
-   * The maximum number of devices that a user is signed in on. Refresh token families with and without offline access
-   * count separately. A further sign-in signs out the device that signed in first. Default 100; from 1 to 1,000.
-   */
-  maxFamiliesPerUser?: number | undefined
-  /**
-   * The maximum number of browsers in which a user is signed in on the hosted pages. A further sign-in ends the session
-   * that began first. Default 100; from 1 to 1,000.
-   */
-  maxSessionsPerUser?: number | undefined
-}
+export type MemoryStateOptions = Omit<RecordStateOptions, 'remembered'>
 
 /**
  * State in this process's memory: for tests, development, and a single process. The end of the process signs all users

@@ -7,7 +7,7 @@ import { recordStatements } from './record-statements.ts'
 import { recordMigrations, recordRights, requireRights } from './record-tables.ts'
 import type { State } from '../../ports/state.ts'
 import { noOthers } from '../../protocol/bounds.ts'
-import { recordState } from '../../records/state.ts'
+import { recordState, type RecordStateOptions } from '../../records/state.ts'
 import type { FactorStore } from '../../ports/factor-store.ts'
 import { recordFactorStore } from '../../records/factor-store.ts'
 import type { ApiKeyStore } from '../../ports/api-key-store.ts'
@@ -94,17 +94,7 @@ export function postgresRecords(
   }
 }
 
-export interface PostgresStateOptions {
-  /**
-   * The maximum number of devices that a user is signed in on. Refresh token families with and without offline access
-   * count separately. A further sign-in signs out the device that signed in first. Default 100; from 1 to 1,000.
-   */
-  maxFamiliesPerUser?: number | undefined
-  /**
-   * The maximum number of browsers in which a user is signed in on the hosted pages. A further sign-in ends the session
-   * that began first. Default 100; from 1 to 1,000.
-   */
-  maxSessionsPerUser?: number | undefined
+export interface PostgresStateOptions extends Omit<RecordStateOptions, 'remembered'> {
   /**
    * The schema that holds the tables. Its name has letters, digits and `_`. It is created if it does not exist.
    * Default: the search path decides.

@@ -6,7 +6,7 @@ import { joined } from '../sql/joined.ts'
 import { connectMigrated, type MigratedConnection } from './migrations.ts'
 import type { State } from '../../ports/state.ts'
 import { noOthers } from '../../protocol/bounds.ts'
-import { recordState } from '../../records/state.ts'
+import { recordState, type RecordStateOptions } from '../../records/state.ts'
 import type { FactorStore } from '../../ports/factor-store.ts'
 import { recordFactorStore } from '../../records/factor-store.ts'
 import type { ApiKeyStore } from '../../ports/api-key-store.ts'
@@ -121,18 +121,7 @@ function writerOf({ execute }: MigratedConnection, table: string) {
   }
 }
 
-export interface SqliteStateOptions {
-  /**
-   * The maximum number of devices that a user is signed in on. Refresh token families with and without offline access
-   * count separately. A further sign-in signs out the device that signed in first. Default 100; from 1 to 1,000.
-   */
-  maxFamiliesPerUser?: number | undefined
-  /**
-   * The maximum number of browsers in which a user is signed in on the hosted pages. A further sign-in ends the session
-   * that began first. Default 100; from 1 to 1,000.
-   */
-  maxSessionsPerUser?: number | undefined
-}
+export type SqliteStateOptions = Omit<RecordStateOptions, 'remembered'>
 
 /**
  * State in a SQLite file: one machine, any number of processes, durable. `db` is a database object of `node:sqlite`,
