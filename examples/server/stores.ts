@@ -57,6 +57,8 @@ export function openStores(
     ...shared,
     async close() {
       redis?.disconnect()
+      // SQLite would do this when the last connection closes, but libsql keeps its prepared statements open.
+      db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
       db.close()
     }
   }

@@ -165,6 +165,11 @@ t.test('runs from sign-up to sign-out, also across kill -9', async (t) => {
     t.equal(statSync(join(cwd, 'data/secret')).mode & 0o777, 0o600, 'only its owner reads the secret')
   t.notOk(third.output().includes(readFileSync(join(cwd, 'data/secret'), 'utf8').trim()))
   t.equal(await third.kill('SIGTERM'), 0, 'SIGTERM stops it gracefully')
+  t.equal(
+    statSync(join(cwd, 'data/authority.sqlite-wal'), { throwIfNoEntry: false })?.size ?? 0,
+    0,
+    'the database file has all data after a stop'
+  )
 })
 
 t.test('serves its pages and both clients without JavaScript, also across kill -9', async (t) => {
