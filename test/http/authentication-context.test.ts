@@ -87,7 +87,7 @@ async function subjectOf(t: Test, options: Partial<AuthorityOptions> = {}) {
 const alike = (said: unknown[]): unknown[][] => Array.from({ length: 7 }, () => said)
 
 // covers ASVS-6.8.4
-t.test('reports acr, amr and auth_time in tokens and session, and a new auth_time after a new sign-in', async (t) => {
+t.test('reports acr, amr and auth_time in tokens and session, and a new time after a new sign-in', async (t) => {
   const { clock, everywhere, seconds } = await subjectOf(t)
   const first = seconds()
   t.strictSame(await everywhere(), alike(['password', ['pwd'], first]))
@@ -257,7 +257,7 @@ t.test('asks for an available acr, rejects an unavailable one, and ignores unkno
     t.equal(await acrOf((await silent(params))['code']), 'password', JSON.stringify(params))
 })
 
-t.test('answers a silent third-party request for an acr with consent_required before it checks the acr', async (t) => {
+t.test('answers a silent third-party request with consent_required before it checks the acr', async (t) => {
   const { browser, byHost } = await subjectOf(t)
   await byHost()
   const third = authorizePath({

@@ -73,7 +73,7 @@ async function scene(
   }
 }
 
-t.test('links an account by its verified address only after the second factor', async (t) => {
+t.test('links by a verified address only after the second factor', async (t) => {
   const test = await scene(t, { hasFactor: true, connection: { linking: 'verified-email' } })
   const { app, ann, users, writes } = test
   const reply = await test.through('?return_to=/cart')
@@ -108,7 +108,7 @@ t.test("updates the user from the provider's profile only after the second facto
 })
 
 for (const hasFactor of [true, false])
-  t.test(`updates lastUsedAt of a link only when the sign-in completes: second factor ${hasFactor}`, async (t) => {
+  t.test(`updates lastUsedAt only when the sign-in completes: second factor ${hasFactor}`, async (t) => {
     const test = await scene(t, { hasFactor })
     const { ann, users, clock } = test
     await users.linkIdentity(ann.id, { ...OLD, issuer: PROVIDER, subject: 'ann-1', connection: 'acme' })
@@ -125,7 +125,7 @@ for (const hasFactor of [true, false])
     t.strictSame(await noted(), [{ lastUsedAt: clock.now(), email: ANN }])
   })
 
-t.test('removes the old link, passkey and password at the first sign-in through an enforced connection', async (t) => {
+t.test('removes the old link, passkey and password at a sign-in through an enforced connection', async (t) => {
   const factors = memoryFactorStore()
   const test = await scene(t, { factors, connection: { domains: ['example.com'], enforce: true } })
   const { ann, users, clock } = test
@@ -155,7 +155,7 @@ t.test('removes the old link, passkey and password at the first sign-in through 
   )
 })
 
-t.test('replaces the password once when an enforced connection links an account with a proved address', async (t) => {
+t.test('replaces the password once when an enforced connection links a proved address', async (t) => {
   const test = await scene(t, { emailProvedAt: 1, connection: { domains: ['example.com'], enforce: true } })
   t.equal(onward(await test.through('?return_to=/cart')), '/cart')
   t.equal(await test.who(), test.ann.id)
@@ -163,7 +163,7 @@ t.test('replaces the password once when an enforced connection links an account 
   t.match(await test.users.listIdentities(test.ann.id), [{ subject: 'ann-1', connection: 'acme' }])
 })
 
-t.test('answers 503 and links nothing if the password changes during a take-over, and links at a retry', async (t) => {
+t.test('answers 503 and links nothing if the password changes meanwhile, and links at a retry', async (t) => {
   const test = await scene(t, { connection: { domains: ['example.com'], enforce: true } })
   const { users, ann } = test
   const set = users.setPasswordHash.bind(users)

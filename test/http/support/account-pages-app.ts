@@ -44,7 +44,7 @@ const noCookie = (name: string): PlainCookie => ({
 /** The browser's headers on a form that it posts from one of our pages. */
 export const OWN = { 'sec-fetch-site': 'same-origin', origin: ORIGIN }
 
-/** A page that a route sent: its name, content and settings. */
+/** A page that a route sent. */
 export interface Sent {
   page: string
   content: Record<string, unknown>
