@@ -84,7 +84,7 @@ t.test('reports a small file that only one file of its folder imports', async (t
   t.strictSame(found({ [into]: "const b = () => import('./b.ts')", 'lib/oauth/b.ts': '' }), [], 'loaded on first use')
 })
 
-t.test('the imports that the rooms of lib allow form no cycle', async (t) => {
+t.test('the imports that the architecture rules allow form no cycle', async (t) => {
   const arrows = new Map(
     Object.entries(ROOMS)
       .filter(([room]) => room !== 'composition')

@@ -27,7 +27,7 @@ t.test('names existing files for mutation tests', async (t) => {
   }
 })
 
-t.test('lists results only for mutated files, with a score of at least 95 %', async (t) => {
+t.test('lists results only for mutated files, with a total score of at least 95 %', async (t) => {
   const rows = [
     ...readFileSync(new URL('mutation/results.md', ROOT), 'utf8').matchAll(
       /^\| (?:`(\S+)`|\*\*together\*\*) \| \d+ \| \d+ \| ([\d.]+) % \|(?: \S+ \|)?$/gm

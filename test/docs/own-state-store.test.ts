@@ -52,7 +52,7 @@ t.test('runs the printed store on MariaDB', async (t) => {
   const server = await startMariadb()
   t.teardown(() => server.stop())
   const suite = runPrintedSuite(patient, server)
-  t.test('passes the printed suite', async (t) => {
+  t.test('passes the printed suite on MariaDB', async (t) => {
     t.same(await suite, { passed: CASES, failed: [], code: 0 })
   })
   t.test('reports an outage while the server hangs, and recovers afterwards', async (t) => {
@@ -66,7 +66,7 @@ t.test('runs the printed store on MariaDB', async (t) => {
     server.resume()
     t.same(await store.read(PARTITION, ['k']), [null])
   })
-  t.test('reports a rejected write as a mistake without any value', async (t) => {
+  t.test('reports a rejected write as no outage, without quoting a value', async (t) => {
     const pool = createPool({ uri: server.url })
     t.teardown(() => pool.end())
     const store = await storeOf(printed, pool)

@@ -36,7 +36,7 @@ t.test('names an existing test for each guarantee', async (t) => {
   }
 })
 
-t.test('finds each id of a row in its test and on the page of all ids', async (t) => {
+t.test('finds each id of a guarantee in its test and in docs/security-rows.md', async (t) => {
   const all = read('docs/security-rows.md')
   for (const { ids, where } of rows) {
     const text = where

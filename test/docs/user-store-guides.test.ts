@@ -248,7 +248,7 @@ t.test('passes the printed suites on PostgreSQL', async (t) => {
   )
 
   for (const { name, guide, query, url, suite } of prepared) {
-    t.test(name, async (t) => {
+    t.test(`passes the printed suite with the store for ${name}`, async (t) => {
       t.same(await suite, { passed: CASES, failed: [], code: 0 }, 'the printed suite passes over the printed store')
 
       await query('TRUNCATE people CASCADE; CREATE UNIQUE INDEX people_email_key ON people (lower(email))')

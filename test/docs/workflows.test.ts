@@ -36,7 +36,7 @@ const jobs = [...parsed].flatMap(([file, { jobs }]) =>
 )
 const steps = jobs.flatMap(({ where, job }) => job.steps.map((step) => ({ where, step })))
 
-t.test('parses every file as YAML', async (t) => {
+t.test('parses every YAML file of .github', async (t) => {
   t.ok(yamlFiles.length >= 9, `${yamlFiles.length} files`)
   for (const file of yamlFiles) t.type(parse(read(file)), 'object', file)
 })

@@ -6,10 +6,10 @@ import type { SqliteDatabase } from '../../../lib/adapters/sqlite/database.ts'
 import { sqliteUserStore } from '../../../lib/adapters/sqlite/user-store.ts'
 import { federatedRows, federatedWorld, type IdentityStore, personOf } from './federated-rows.ts'
 
-t.test('memory', async (t) => {
+t.test('follows the rules of a provider sign-in with the memory user store', async (t) => {
   federatedRows(t, async () => memoryUserStore())
 })
-t.test('sqlite', async (t) => {
+t.test('follows the rules of a provider sign-in with the SQLite user store', async (t) => {
   federatedRows(t, async () => {
     const store = sqliteUserStore(new Database(':memory:') as unknown as SqliteDatabase) as unknown as IdentityStore & {
       prepare(): Promise<void>

@@ -271,7 +271,7 @@ t.test('DOS-outbox counts messages that wait for a retry against the capacity', 
   t.match(errors, [{ what: /dropped/ }])
 })
 
-t.test('close', async (t) => {
+t.test('close sends what is accepted, and waits 5 seconds at most', async (t) => {
   t.test('resolves without a wait when the outbox has no message', async () => {
     await outboxOf(() => {}).outbox.close()
   })

@@ -274,7 +274,7 @@ t.test('answers a reset request as usual when a store or the email delivery fail
   }
 })
 
-t.test('DOS-background bounds pending requests when the store hangs, and reports the overload once', async (t) => {
+t.test('DOS-background limits pending requests to 256 if the store hangs, and reports one overload', async (t) => {
   let asked = 0
   const w = await world({
     users: (store) => ({

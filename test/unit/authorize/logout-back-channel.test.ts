@@ -208,7 +208,7 @@ t.test('sends at most four notices at once, and limits the time of a client that
 })
 
 // covers B17
-t.test('bounds waiting notices, and reports an overload once and its end with a count', async (t) => {
+t.test('drops notices over the capacity, and reports an overload once and its end with a count', async (t) => {
   const pending: Array<(status: number) => void> = []
   const { backChannel, posts, reports } = setUp(
     async () =>

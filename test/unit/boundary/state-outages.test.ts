@@ -389,7 +389,7 @@ t.test('reports a store that fails and recovers repeatedly once, and again when 
   t.strictSame(told.slice(2), ['degraded: ECONNREFUSED'])
 })
 
-t.test('guards all methods of a store that is a class, frozen, or changed later', async (t) => {
+t.test('reports outages of the methods of a frozen class, and uses methods replaced later', async (t) => {
   const memory = memoryState()
   class Keys {
     #asked = 0

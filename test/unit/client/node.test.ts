@@ -76,7 +76,7 @@ function trapped(): { run(code: string): unknown; touched: string[] } {
   return { run: (code) => vm.runInContext(code, world), touched }
 }
 
-t.test('records each read of a trapped global', async (t) => {
+t.test('records a read of a global in the context of these tests', async (t) => {
   const { run, touched } = trapped()
   run("typeof document; 'x' in globalThis; globalThis.location?.href")
   t.strictSame(touched, ['document', 'location'])

@@ -25,7 +25,7 @@ const closing = async <Server extends { close(): Promise<void> }>(
   return made
 }
 
-t.test('GitHub', async (t) => {
+t.test('turns answers of GitHub into an assertion', async (t) => {
   const server = await closing(t, githubServer())
   const usual: GithubSwitches = { ...server.is }
   t.beforeEach(() => {
@@ -115,7 +115,7 @@ t.test('GitHub', async (t) => {
   })
 })
 
-t.test('Discord', async (t) => {
+t.test('turns answers of Discord into an assertion', async (t) => {
   // covers FED-8
   await t.test('keeps long ids exact as strings', async (t) => {
     const server = await closing(t, discordServer({ id: '9007199254740993' }))
@@ -158,7 +158,7 @@ t.test('Discord', async (t) => {
   })
 })
 
-t.test('Facebook', async (t) => {
+t.test('turns answers of Facebook into an assertion', async (t) => {
   // covers ADV-CVE-2013-4593
   await t.test('sends appsecret_proof to the API, and returns no email address in the assertion', async (t) => {
     const server = await closing(t, facebookServer())

@@ -26,7 +26,7 @@ const closing = async <Server extends { close(): Promise<void> }>(
   return made
 }
 
-t.test('Google', async (t) => {
+t.test('turns ID tokens of Google into an assertion', async (t) => {
   const server = await closing(t, googleServer())
   const usual = server.is.claims
   const signIn = async (claims: Record<string, unknown>, options = {}): Promise<UpstreamAssertion> => {
@@ -65,7 +65,7 @@ t.test('Google', async (t) => {
   })
 
   // covers FED-6
-  await t.test('rejects an ID token without the configured hd', async (t) => {
+  await t.test('rejects an ID token without the configured hd, and sends hd in the request', async (t) => {
     t.match(await signIn({ hd: 'acme.com' }, { hd: 'acme.com' }), { subject: '110169484474386276334' })
     t.match(await signIn({ hd: 'acme.org' }, { hd: ['acme.com', 'acme.org'] }), { subject: '110169484474386276334' })
     for (const hd of [undefined, 'other.com', 'sub.acme.com', 'ACME.com', ['acme.com'], '', true])
@@ -90,7 +90,7 @@ t.test('Google', async (t) => {
   })
 })
 
-t.test('Apple', async (t) => {
+t.test('turns ID tokens of Apple into an assertion', async (t) => {
   const clock = steppedClock(Date.now())
   const server = await closing(
     t,
@@ -177,7 +177,7 @@ t.test('Apple', async (t) => {
   })
 })
 
-t.test('Microsoft', async (t) => {
+t.test('turns ID tokens of Microsoft into an assertion', async (t) => {
   const signIn = async (
     tenant: string,
     claims: Record<string, unknown> & { tid?: string } = {},

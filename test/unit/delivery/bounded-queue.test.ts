@@ -175,7 +175,7 @@ t.test('resolves idle when no task waits, runs or waits for a retry', async (t) 
   await waiting
 })
 
-t.test('close', async (t) => {
+t.test('close runs what is queued, and waits 5 seconds at most', async (t) => {
   t.test('resolves without a wait when the queue is empty', async () => {
     await setUp().queue.close()
   })

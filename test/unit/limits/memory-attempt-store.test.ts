@@ -97,7 +97,7 @@ t.test('checks eight blocked keys per attempt for one that has expired', async (
   t.equal(attempt('new', long), true, 'in the place of the one that has become free')
 })
 
-t.test('refunds an attempt in a coarse bucket', async (t) => {
+t.test('refunds an attempt of a key that shares a counter with other keys', async (t) => {
   const { store, attempt, block } = stage(1)
   block('only')
   for (let i = 0; i < 20; i++) {

@@ -147,7 +147,7 @@ t.test('replaces link and form targets whose scheme runs or loads something', as
 
 t.test('renders every page without inline code, with labelled fields and unique ids', async (t) => {
   for (const name of PAGES) {
-    await t.test(name, async (t) => {
+    await t.test(`renders the page ${name} without inline code`, async (t) => {
       const root = page(name)
       t.same(one(root, 'html').attributes, { lang: 'en', dir: 'ltr' })
       t.ok(textOf(one(root, 'h1')))

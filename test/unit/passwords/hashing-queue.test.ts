@@ -174,7 +174,7 @@ t.test('DOS-argon2-memory delays at most a thousand refusals, and answers furthe
   t.equal(outcomes.at(-1), 'open')
 })
 
-t.test('leaves no timer after close, refuses at once, and finishes accepted work', async (t) => {
+t.test('leaves no timer after close, answers delayed and new refusals, and finishes accepted work', async (t) => {
   const { queue: made, scheduled } = queue(1, 1)
   const { call, outcomes, end } = works(made)
   call(4)

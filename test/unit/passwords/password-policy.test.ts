@@ -169,7 +169,7 @@ t.test('asks the isBreached hook last, and accepts the password when the hook fa
       }
     ]
   ] as const) {
-    await t.test(what, async (t) => {
+    await t.test(`accepts the password and reports the error when the hook ${what}`, async (t) => {
       const { policy, clock, failures } = policyOf({ isBreached })
       t.equal(await policy.check('kvxqzwjp', ada), null)
       t.match(failures, [{ message: 'down' }])

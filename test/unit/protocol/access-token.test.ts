@@ -119,7 +119,7 @@ t.test('refuses invalid headers before verifying a signature', async (t) => {
   for (const token of cases) t.throws(() => parseTokenHeader(token), refused, token.slice(0, 60))
 })
 
-t.test('judges each header the same, regardless of the headers read before', async (t) => {
+t.test('reads or refuses a token header regardless of the headers read before', async (t) => {
   const read = tokenHeaderReader()
   const header = (kid: string, more: object = {}): string => encode({ alg: 'ES256', typ: 'at+jwt', kid, ...more })
   for (let round = 0; round < 2; round++) {
@@ -164,7 +164,7 @@ t.test('accepts valid claims and freezes them deeply', async (t) => {
 })
 
 // covers R8725-3.8 R8725-3.9
-t.test('refuses invalid claims', async (t) => {
+t.test('refuses an access token with a missing, mistyped, foreign or untimely claim', async (t) => {
   const without = (name: string): Record<string, unknown> =>
     Object.fromEntries(Object.entries(good).filter(([key]) => key !== name))
   const cases: unknown[] = [

@@ -52,7 +52,7 @@ t.test('ignores unknown members and invalid claim names of a claims request', as
 })
 
 // covers ASVS-15.3.6
-t.test('contains only the sent members, and no inherited ones', async (t) => {
+t.test('parses only the sent members of a claims request, and no inherited ones', async (t) => {
   const json =
     '{"__proto__":{"userinfo":{"a":null}},"id_token":{"__proto__":{"essential":true},"constructor":null,"acr":{"__proto__":{"essential":true},"value":"1"}}}'
   const claims = parseClaimsRequest(json)

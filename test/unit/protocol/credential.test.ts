@@ -61,7 +61,7 @@ t.test('refuses text that is not a credential', async (t) => {
 })
 
 // covers ADV-CVE-2026-27840
-t.test('accepts only the canonical encoding of the bytes', async (t) => {
+t.test('accepts only the canonical base64url encoding of a credential', async (t) => {
   const accepted = (make: (last: string) => string): string =>
     ALPHABET.split('')
       .filter((last) => parseCredential(make(last)) !== null)

@@ -18,7 +18,7 @@ t.test('reads the parameters of a token exchange', async (t) => {
   })
 })
 
-t.test('names the missing or unsupported parameter', async (t) => {
+t.test('names a missing or unsupported parameter of a token exchange', async (t) => {
   for (const [params, text] of [
     [{ subject_token: undefined }, /subject_token/],
     [{ connection: undefined }, /connection/],

@@ -2,7 +2,7 @@ import t from '../../support/tap.ts'
 import { parseTokenQuery } from '../../../lib/protocol/request-params.ts'
 
 // covers R7009-2.1
-t.test('reads the token and the client credentials', async (t) => {
+t.test('reads the token and the client credentials of a revocation or introspection request', async (t) => {
   t.strictSame({ ...parseTokenQuery({ token: 't' }) }, { token: 't' })
   t.strictSame(
     { ...parseTokenQuery({ token: 't', token_type_hint: 'x', client_id: 'c', client_secret: 's', other: '1' }) },

@@ -88,7 +88,7 @@ t.test('prefers preferred_username of the row, and hides an email address withou
   t.end()
 })
 
-t.test('omits empty, unknown and mistyped values', async (t) => {
+t.test('omits claims with a missing, empty or mistyped value', async (t) => {
   t.same(standardClaims({ id: 'u2', username: 'bob', passwordHash: null }, CLAIM_SCOPES), {
     sub: 'u2',
     preferred_username: 'bob'

@@ -73,7 +73,7 @@ t.test('judges a presented token as current, replaced or replayed by its digest 
   }
 })
 
-t.test('treats a family as ended from its first expiry on', async (t) => {
+t.test('treats a family as ended from the earlier of its two expiries on', async (t) => {
   for (const [expiresAt, idleExpiresAt, now, isAlive] of [
     [100, 200, 99, true],
     [100, 200, 100, false],

@@ -89,7 +89,7 @@ t.test('accepts an assertion once, and changes the trial record on each write', 
   t.not(view.get('w'), first)
 })
 
-t.test('throws for a damaged state that only an operator can repair', async (t) => {
+t.test('throws if the signing keys, the owner or the seal of the state are damaged', async (t) => {
   t.throws(() => listKeys(damaged('k')), /signing keys in the state are damaged/)
   t.throws(() => addKeyIfAbsent(damaged('k'), key()), TypeError)
   t.throws(() => claimState(damaged('o'), 'https://one.example'), /owner of the state is damaged/)

@@ -59,7 +59,7 @@ t.test('extends the idle expiry on use up to the absolute one, and records the c
   t.strictSame(findSession(view, SID, 'digest-0', NOW)?.clientIds, ['client-1', 'client-2'])
 })
 
-t.test('treats a session as ended from its first expiry on', async (t) => {
+t.test('treats a session as ended from the earlier of its two expiries on', async (t) => {
   for (const [expiresAt, idleExpiresAt, now, isAlive] of [
     [100, 200, 99, true],
     [100, 200, 100, false],

@@ -98,7 +98,7 @@ t.test('revokeAll ends families, codes and browser sessions except the sign-in t
     ["another user's", () => BOBS, [], []]
   ]
   for (const [what, except, families, browsers] of cases) {
-    await t.test(what, async (t) => {
+    await t.test(`revokeAll keeps the right sign-in: ${what}`, async (t) => {
       const world = sessionWorld()
       const sids = await annEverywhere(world)
       await world.sessions.revokeAll('ann', 'password_changed', { stays: staying(except(sids)), origin })

@@ -19,7 +19,7 @@ t.test('finds a token by its exact string', async (t) => {
   t.match(cache.get(token(1)), kept)
 })
 
-t.test('does not find a lookalike with the same signature part, in either generation', async (t) => {
+t.test('does not find another token with the same signature, even after half the cache was replaced', async (t) => {
   const cache = verifiedTokenCache(4)
   cache.set('h.p.sig', claims('1'))
   const lookAlikes = ['h.q.sig', 'H.p.sig', 'h.p.x.sig', '.sig', 'sig', 'h.p.sig ', 'h.p.si', '']
@@ -30,7 +30,7 @@ t.test('does not find a lookalike with the same signature part, in either genera
   t.ok(cache.get('h.p.sig'), 'and none of them drove the real one out')
 })
 
-t.test('distinguishes two tokens with the same ending in both generations', async (t) => {
+t.test('distinguishes two tokens with the same ending, even after half the cache was replaced', async (t) => {
   const ending = 'the-same-end'
   const [one, other] = [`h.p1.a${ending}`, `h.p2.b${ending}`]
   const cache = verifiedTokenCache(4)
@@ -71,7 +71,7 @@ t.test('keeps used tokens in a flood of others', async (t) => {
   }
 })
 
-t.test('clears both generations', async (t) => {
+t.test('finds no token after the cache was cleared', async (t) => {
   const cache = verifiedTokenCache(4)
   for (let n = 0; n < 4; n++) cache.set(token(n), claims(String(n)))
   t.ok(cache.get(token(3)))

@@ -80,7 +80,7 @@ t.test('returns the iss of the answer, or null without one', async (t) => {
 })
 
 // covers FED-8
-t.test('compares iss if the answer has one, and accepts no iss if the metadata do not promise one', async (t) => {
+t.test('compares an iss in the answer, and accepts an answer without iss if the metadata promise none', async (t) => {
   const server = await openidServer({
     sendsIss: false,
     metadata: { authorization_response_iss_parameter_supported: undefined }
