@@ -150,7 +150,7 @@ t.test('sign-up: ignores fields that the host did not declare', async (t) => {
   )
 })
 
-t.test('sign-up: leads to the sign-in page when signing in the new account fails', async (t) => {
+t.test('sign-up: redirects to the sign-in page when signing in the new account fails', async (t) => {
   const test = await pagesApp(t, {
     deps: ({ browser }) => ({
       browser: {

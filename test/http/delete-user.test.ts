@@ -135,7 +135,7 @@ t.test('names the admin of the host in the events of a reset and a removal, and 
   const resetApp = async (options: { by: string | undefined }) => {
     await giveSecondFactor(test, sub)
     await app.authority.resetFactors(sub, options)
-    // The message to the person may come after it.
+    // The event of a sent message may come after it.
     return events.findLast(({ name }) => name === 'factor_removed')
   }
   t.match(await resetApp({ by: 'admin-7' }), {

@@ -77,7 +77,7 @@ const CHANGE_REFUSALS: ReadonlyArray<{
       const before = [...browser.cookies]
       await browser.submit('/auth/logout', { decision: 'sign_out' })
       await signIn(browser)
-      // A copy of the cookie that waited is worth nothing in the next session.
+      // A copy of the waiting cookie is useless in the next session.
       for (const [name, value] of before) if (!browser.cookies.has(name)) browser.cookies.set(name, value)
     }
   },

@@ -273,7 +273,7 @@ for (const { event, options, before, act, payload } of CASES as unknown as Array
       })
     })
     t.teardown(test.close)
-    // The engine is checked in the background, before the tested requests.
+    // The start checks the hasher in the background. Waits for that check.
     await test.app.authority.hashPassword('something else')
     const first = await before?.(test)
     const published: unknown[] = []

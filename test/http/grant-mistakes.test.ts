@@ -30,7 +30,7 @@ const named = ({ events }: Pick<OpenidApp, 'events'>, name: string): Array<Recor
   events.filter((event) => event.name === name).map(({ payload }) => payload)
 
 // covers C4
-t.test('rejects a malformed refresh token or code with invalid_grant, and no text with invalid_request', async (t) => {
+t.test('answers invalid_grant to a wrong refresh token or code, and invalid_request to a missing one', async (t) => {
   const subject = await started(t)
   const { app } = subject
   const { access_token: access, id_token: id = '' } = await tokensOf(subject)

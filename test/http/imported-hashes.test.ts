@@ -168,7 +168,7 @@ t.test('DOS-stored-hash-bomb treats an unusable hash as a wrong password, and lo
     const before = await storedOf(name)
     const reply = await signIn(name)
     t.strictSame([reply.statusCode, reply.json().error], [400, 'invalid_grant'], name)
-    // The line for django-bomb came before.
+    // The same line was logged for django-bomb.
     t.match(lines, name === 'firebase-bomb' ? [] : [{ code: 'FST_AUTHORITY_HASH_UNUSABLE', level: 50, reason }], name)
     t.equal(lines.length, name === 'firebase-bomb' ? 0 : 1)
     t.notOk(JSON.stringify(lines).includes(before ?? ''), `${name}: nothing of the hash`)

@@ -34,7 +34,7 @@ async function walk(app: FastifyInstance, allowed: Record<string, string>): Prom
   return wrong
 }
 
-t.test('answers other methods of the protocol endpoints with 405 and Allow', async (t) => {
+t.test('answers 405 with Allow to other methods at the protocol endpoints', async (t) => {
   const { app, close } = await testApp({ keys: KEYS, clients: CLIENTS })
   t.teardown(close)
   t.strictSame(await walk(app, ALLOWED), [])

@@ -155,8 +155,8 @@ if (AT_NIGHT)
         .map(([name, { ruleId, message }]) => [name, ruleId, message]),
       []
     )
-    // The key set, the metadata and the challenge of passkeys refuse nobody, and `/.well-known/change-password` only
-    // leads on.
+    // The key set, the metadata and the challenge of passkeys reject nobody, and `/.well-known/change-password` only
+    // redirects.
     t.strictSame(
       [
         ...new Set(

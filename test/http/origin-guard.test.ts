@@ -1,4 +1,4 @@
-/** Requests that other sites can make a browser send cost its user nothing, in every configuration of clients. */
+/** Requests that another site makes a browser send have no effect and count under no limit. */
 import t, { type Test } from '../support/tap.ts'
 import { type AuthorityOptions, type Client, memoryUserStore } from '../../lib/index.ts'
 import { bearer, PASSWORD, plainUrl, signIn, signUp, testApp, type TestApp } from '../support/app.ts'

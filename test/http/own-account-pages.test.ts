@@ -660,7 +660,7 @@ t.test('profile: shows and changes only the fields that the user may edit', asyn
     t.equal(reply.statusCode, 400)
     t.match(reply.body, new RegExp(`id="${field}-error"`), field)
   }
-  // Another device has changed the city since the page was opened. The unchanged field of the form must not restore it.
+  // Another device changes the nickname while the page is open.
   const before = await ann.get(page)
   await users.update?.(subject.sub, { nickname: 'Anna' })
   await ann.submit(formAction(before.body), { nickname: 'Anna', age: '', city: 'Bern', news: 'true' })

@@ -1,4 +1,4 @@
-/** Names of JSON that could become a prototype: no body with them reaches a store, at any depth and in any spelling. */
+/** JSON keys that could change a prototype: no body with `__proto__` reaches a store, at any depth or spelling. */
 import { Type } from '@sinclair/typebox'
 import t from '../support/tap.ts'
 import { memoryUserStore } from '../../lib/index.ts'

@@ -12,7 +12,7 @@ import { type RawAnswer, sendRaw } from '../support/raw-socket.ts'
 const SIGN_IN = JSON.stringify({ grant_type: 'password', username: 'ann', password: PASSWORD })
 const FORM = new URLSearchParams({ grant_type: 'password', username: 'ann', password: PASSWORD }).toString()
 
-/** A listening app with one user; its log is kept to see what went wrong inside. */
+/** A listening app with one user. `faults` returns the error lines of its log. */
 async function listening(
   t: Test,
   options: Partial<AuthorityOptions> = {},
@@ -37,7 +37,7 @@ async function listening(
   return { port, app, faults: () => lines }
 }
 
-/** Header names are told in lower case. */
+/** Sends the bytes, and returns the answers with their heads in lower case. */
 async function send(port: number, bytes: string | Buffer): Promise<RawAnswer[]> {
   return (await sendRaw(port, bytes)).map((answer) => ({ ...answer, head: answer.head.toLowerCase() }))
 }

@@ -40,7 +40,7 @@ const named = ({ events }: TestApp, name: string): Array<Record<string, unknown>
   events.filter((event) => event.name === name).map(({ payload }) => payload)
 
 // covers R6749-6 R6749-5.1
-t.test('issues a successor in the same session, with five fields and no-store', async (t) => {
+t.test('issues a new refresh token in the same session, with five fields and no-store', async (t) => {
   const test = await started(t)
   const first = await signIn(test.app)
   test.clock.step(5000)
@@ -134,7 +134,7 @@ t.test('narrows only the access token by scope, and never widens it', async (t) 
   t.equal(scopeOf(shrunk.body.access_token), 'openid')
 })
 
-t.test('rejects text that is not a refresh token', async (t) => {
+t.test('rejects missing, malformed, unknown, revoked and expired refresh tokens with 400', async (t) => {
   const test = await started(t, { accessToken: { expiresIn: 10 }, refreshToken: { expiresIn: 100, idleTimeout: 100 } })
   const { access_token: access, refresh_token: token } = await signIn(test.app)
   const [family = '', secret = ''] = token.split('.')
@@ -322,7 +322,7 @@ t.test('issues one successor for 50 parallel refreshes of one token on a slow st
   t.equal((await refresh(test, [...successors][0])).status, 200, 'and it is the live one')
 })
 
-t.test('keeps the token unused if the request fails before the commit', async (t) => {
+t.test('keeps a refresh token unused if the request fails before the commit', async (t) => {
   const users = memoryUserStore()
   let down = ''
   const test = await started(t, {
@@ -373,7 +373,7 @@ t.test('answers invalid_grant for a disabled or deleted user, and ends all sessi
   }
 })
 
-t.test('issues nothing when the session ends between the check and the commit', async (t) => {
+t.test('issues no token at a refresh when the session ends before the commit', async (t) => {
   const state = memoryState()
   let meanwhile = async (): Promise<void> => {}
   const tokens: typeof state.tokens = {

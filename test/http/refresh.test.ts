@@ -12,7 +12,7 @@ const refresh = async (
   return { status: reply.statusCode, body: reply.json(), challenge: reply.headers['www-authenticate'] }
 }
 
-t.test('returns only an access token and its lifetime', async (t) => {
+t.test('answers POST /auth/refresh with only an access token and its lifetime', async (t) => {
   const test = await testApp()
   t.teardown(test.close)
   await signUp(test.app)

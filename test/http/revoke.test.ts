@@ -62,7 +62,7 @@ t.test('ends the whole session of a refresh or access token, and no other, with 
   }
 })
 
-t.test('accepts a form like JSON, and rejects a repeated parameter', async (t) => {
+t.test('accepts a revocation as a form, and rejects a repeated parameter', async (t) => {
   const test = await testApp()
   t.teardown(test.close)
   await signUp(test.app)

@@ -120,7 +120,7 @@ t.test('answers invalid token requests with a status, an error code and a descri
 })
 
 // covers R6749-3.2
-t.test('accepts only POST at the token endpoint, and never reads a password from the query', async (t) => {
+t.test('answers 405 to other methods at the token endpoint, and reads no password from the query', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   await signUp(app)
@@ -135,7 +135,7 @@ t.test('accepts only POST at the token endpoint, and never reads a password from
 })
 
 // covers R6749-3.3
-t.test('grants the requested scopes once each, all by default, and refuses a route without its scope', async (t) => {
+t.test('grants the requested scopes once each, or all, and rejects a token without the scope of a route', async (t) => {
   const { app, close } = await testApp({ scopes: ['openid', 'admin', 'email'] })
   t.teardown(close)
   await signUp(app)

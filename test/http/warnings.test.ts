@@ -158,7 +158,7 @@ t.test('reads trustProxy of the root app when it is registered inside another pl
   }
 })
 
-t.test('reports at start that memory serves one process alone', async (t) => {
+t.test('logs at the start that a state or counters in memory serve one process only', async (t) => {
   const onServer = (): NonNullable<AuthorityOptions['state']> => ({ ...shared(), time: async () => Date.now() })
   const rows: Array<[string, Partial<AuthorityOptions>, RegExp | null]> = [
     ['memory', {}, /the state is in memory.*no second process would know them/],

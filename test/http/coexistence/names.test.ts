@@ -373,7 +373,7 @@ t.test('gives two plugins in children with prefixes separate keys', async (t) =>
   t.equal(new Set(kids).size, 2)
 })
 
-t.test('places the routes by prefix and paths', async (t) => {
+t.test('registers the routes at the addresses of the options prefix and paths', async (t) => {
   const app = newApp(t)
   await app.register(authPlugin, ownOptions({ prefix: '', paths: { token: '/oauth/token', jwks: '/keys' } }))
   await app.ready()

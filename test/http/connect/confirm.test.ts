@@ -472,7 +472,7 @@ t.test('gives the second press of the finish sign-up button the session of the f
 
 const CITY = { username: 'any', fields: Type.Object({ city: Type.String({ minLength: 2 }) }) } as const
 
-t.test('leads a late second press of the finish sign-up button to the required second step', async (t) => {
+t.test('redirects a late second press of the finish sign-up button to the required second step', async (t) => {
   const test = await connectApp(t, {
     users: memoryUserStore(),
     factors: memoryFactorStore(),

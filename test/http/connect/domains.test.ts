@@ -7,7 +7,7 @@ import { connectApp, onward, SAME } from './support.ts'
 
 const DOMAIN = { domains: ['example.com'] }
 
-t.test('FED-24 leads an address of the domain to its connection before any user lookup', async (t) => {
+t.test('FED-24 redirects an address of the domain to its connection without a user lookup', async (t) => {
   let looks = 0
   const store = memoryUserStore()
   const users = {
@@ -120,7 +120,7 @@ t.test('FED-24 enforce: rejects passwords for accounts of the domain at sign-in,
   t.equal(await test.who(), ann.id, 'and the connection does')
 })
 
-t.test('FED-21 leads to the provider of the connection parameter, but never with prompt=none', async (t) => {
+t.test('FED-21 redirects to the provider of the parameter connection, but not with prompt=none', async (t) => {
   const test = await connectApp(t, { clients: [{ clientId: 'spa', redirectUris: ['https://spa.example/cb'] }] })
   const request = (more: Record<string, string> = {}): string =>
     `/auth/authorize?${new URLSearchParams({ client_id: 'spa', redirect_uri: 'https://spa.example/cb', response_type: 'code', scope: 'openid', state: 'client-state', code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256', connection: 'acme', ...more }).toString()}`

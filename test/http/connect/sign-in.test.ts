@@ -31,7 +31,7 @@ t.test('registers a provider user with the verified address, signs them in, and 
   ])
 })
 
-t.test('finds the same user when the identity returns with another address', async (t) => {
+t.test('signs in the same user when the identity returns with another email address', async (t) => {
   const test = await connectApp(t)
   await test.through()
   const first = await test.who()

@@ -511,7 +511,7 @@ t.test('rejects tokens of a disabled connection without asking the provider', as
   t.equal((await test.exchange(token)).status, 200, 'and has not used the token up')
 })
 
-t.test('issues no tokens to a user disabled between decision and commit', async (t) => {
+t.test('issues no tokens to a user who is disabled during the token exchange', async (t) => {
   const users = memoryUserStore()
   let looks = -Infinity
   const test = await exchangeApp(t, {

@@ -73,7 +73,7 @@ async function scene(
   }
 }
 
-t.test('links by a verified address only after the second factor', async (t) => {
+t.test('links an account by an address only after the second factor', async (t) => {
   const test = await scene(t, { hasFactor: true, connection: { linking: 'verified-email' } })
   const { app, ann, users, writes } = test
   const reply = await test.through('?return_to=/cart')
@@ -238,7 +238,7 @@ for (const isStored of [true, false])
     t.equal(test.messages.messages.filter(({ kind }) => kind === 'identity_linked').length, 1)
   })
 
-t.test('signs in every browser in parallel take-overs by one identity', async (t) => {
+t.test('signs 50 browsers in during parallel take-overs', async (t) => {
   const test = await scene(t, { connection: { domains: ['example.com'], enforce: true } })
   const { app, users, ann, writes } = test
   const browsers = Array.from({ length: 50 }, () => testBrowser(app))

@@ -50,9 +50,9 @@ export interface Hands {
   open(): Promise<Seen | null>
   /** `isLedOn`: the name led to its connection, and the password was not checked. */
   type(email: string, password: string): Promise<{ seen: Seen | null; isLedOn: boolean }>
-  /** The button of the connection. */
+  /** Presses the button of the connection. */
   press(): Promise<Seen | null>
-  /** The button that links the two. */
+  /** Presses the button that links the accounts. */
   confirm(): Promise<Seen | null>
   follow(link: string): Promise<Seen | null>
 }

@@ -178,7 +178,7 @@ t.test(
   }
 )
 
-t.test('removes a passkey whose addition lost its answer, without an event', async (t) => {
+t.test('removes a new passkey and emits no event when the store answer to its addition is lost', async (t) => {
   const subject = await factorApp(t, {}, { enrolled: false })
   const { app, store, sub } = subject
   const { access_token: token } = await signIn(app)

@@ -363,7 +363,7 @@ t.test('counts in this process, without a 503, when Redis rejects only the count
   })
   const admin = guarded.client()
   await admin.acl('SETUSER', 'half', 'on', '>word', '~authority:*', '~rl:*', '+@all')
-  // After the start, which checks the rights.
+  // Removes the right after the start, because the start checks it.
   const subject = await worksAsEver(
     t,
     guarded.client({ username: 'half', password: 'word' }),

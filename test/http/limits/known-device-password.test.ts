@@ -6,7 +6,7 @@ import { bearer, PASSWORD, signIn, signUp, testApp, type TestApp } from '../../s
 const BROWSER = { 'sec-fetch-site': 'same-origin' }
 const NEXT = 'a wholly new password'
 
-/** An app in which an account has three wrong guesses, and a browser that signed in to it. */
+/** An app that allows three wrong guesses per account, and the cookie of a browser that signed in. */
 async function known() {
   const users = memoryUserStore()
   const messages = capturedMessages()

@@ -42,7 +42,7 @@ export async function appWith(
   return { app, clock }
 }
 
-/** A handler that must not be reached: it reports the call. */
+/** A handler that marks its response, so that a test sees whether it ran. */
 export const next = async (_request: FastifyRequest, reply: FastifyReply): Promise<string> => {
   reply.header('x-reached', 'yes')
   return 'the next line'

@@ -49,7 +49,7 @@ export async function hostApp(
   return { app, responded }
 }
 
-/** As `hostApp`, but both live in a child with a prefix. */
+/** As `hostApp`, but host and plugin are in a child app with a prefix. */
 export async function nestedHostApp(order: Order, options: Partial<AuthorityOptions> = {}): Promise<HostApp> {
   let serial = 0
   const app = Fastify({ genReqId: () => `host-${++serial}` }) as unknown as FastifyInstance
