@@ -26,11 +26,15 @@ export class AuthClientError extends Error {
  * Returns an `AuthClientError` unchanged. Converts any other error to a `retryable` one, because it is most likely a
  * failure of the network.
  */
-export function asError(cause: unknown): AuthClientError {
-  if (cause instanceof AuthClientError) return cause
-  const error = cause as Error | undefined
-  return new AuthClientError(error?.name === 'TimeoutError' ? 'timeout' : 'request_error', error?.message, true, cause)
-}
+export const asError = (cause: unknown): AuthClientError =>
+  cause instanceof AuthClientError
+    ? cause
+    : new AuthClientError(
+        (cause as Error | null)?.name === 'TimeoutError' ? 'timeout' : 'request_error',
+        (cause as Error | null)?.message,
+        true,
+        cause
+      )
 
 export const loginRequired = (cause?: unknown): AuthClientError =>
   new AuthClientError('login_required', undefined, false, cause)

@@ -46,9 +46,8 @@ export const createAuthClient: CreateAuthClient = (options: AuthClientOptions) =
       ])
     } catch (cause) {
       const error = asError(cause)
-      // Emits an error only once if several calls in a row share it.
-      if (cause !== told) keeper.emit('error', error)
-      told = cause
+      // Emits an error only once if several calls in a row share it or its cause.
+      if (told !== (told = error.cause ?? error)) keeper.emit('error', error)
       throw error
     }
   }

@@ -86,7 +86,8 @@ export function createKeeper(key: string, kind: AuthClientOptions['storage'] = '
     if (ask) return channel?.postMessage({ session: memory.get(key) })
     if (session !== undefined) put(memoryStorage, session)
     if (at) out = at
-    void sync(at, name)
+    // A custom storage may fail to remove the session. Then the user stays signed in here.
+    sync(at, name).catch(() => {})
   }
 
   function put(store: AuthStorage, text: string | null): unknown {
@@ -97,14 +98,14 @@ export function createKeeper(key: string, kind: AuthClientOptions['storage'] = '
   async function sync(at?: unknown, name?: unknown): Promise<void> {
     let session = await keeper.read()
     // Signs out here too, if this tab has its own storage. The message may be late, so a newer session stays.
-    if (session && session.at < (at as number)) put(await storage(), (session = null))
+    if (session && session.at < (at as number)) await put(await storage(), (session = null))
     if (known?.sub !== session?.user.sub) show(session ? 'authenticated' : 'unauthenticated', session)
     else if (name === 'token_refreshed') show(name, session)
   }
 
   /** Returns the known object for equal claims, so that a view can compare users by `===`. */
   function same(user: Claims): Claims {
-    return known && JSON.stringify(user) === JSON.stringify(known) ? known : user
+    return JSON.stringify(user) === JSON.stringify(known) ? (known as Claims) : user
   }
 
   function show(name: string, session: Session | null): void {

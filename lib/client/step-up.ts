@@ -49,7 +49,10 @@ export async function fetchWithStepUp<Profile extends { sub: string }, AppState>
   { signIn, ...options }: StepUpOptions<AppState> = {}
 ): Promise<Response> {
   const request = new Request(input, init)
-  const response = await client.fetch(request.clone())
+  const { referrer, referrerPolicy } = request
+  // Hands on the signal, because it replaces the client's time limit. A request with options loses its referrer.
+  const limit = init?.signal ? { signal: init.signal, referrer, referrerPolicy } : undefined
+  const response = await client.fetch(request.clone(), limit)
   const asked = stepUpChallenge(response)
   const user = asked && (await client.getUser())
   if (!user) return response
@@ -66,5 +69,5 @@ export async function fetchWithStepUp<Profile extends { sub: string }, AppState>
   await begun
   if (!signIn) return response
   if ((await client.getUser())?.sub !== sub) throw new AuthClientError('login_required')
-  return client.fetch(request)
+  return client.fetch(request, limit)
 }

@@ -82,6 +82,27 @@ t.test('accepts an asynchronous custom storage, also if it fails', async (t) => 
   t.match(await app.call(page, 'auth.logout()'), { typed: true, error: 'request_error' })
 })
 
+t.test('keeps the session of a tab whose custom storage fails to remove it', async (t) => {
+  const subject = await clientSubject(t, {
+    client: `{ storage: {
+      getItem: (key) => sessionStorage.getItem(key),
+      setItem: (key, value) => sessionStorage.setItem(key, value),
+      removeItem: async () => { globalThis.asked = true; if (globalThis.broken) throw new Error('no disk') }
+    } }`
+  })
+  const { app, provider } = subject
+  const page = await chromium.newPage(t)
+  await signIn(page, subject)
+  const items = await page.evaluate('JSON.stringify(sessionStorage)')
+  const other = await page.context().newPage()
+  await other.goto(`${app.origin}/`)
+  await other.evaluate(`Object.assign(sessionStorage, ${String(items)}); globalThis.broken = true`)
+  await app.value(page, 'auth.logout({ returnTo: false })')
+  await other.waitForFunction('globalThis.asked')
+  t.match(await app.value(other, 'auth.getUser()'), { sub: provider.ann.id })
+  t.same(await app.events(other), [])
+})
+
 t.test('signs in while web storage is blocked', async (t) => {
   const subject = await clientSubject(t)
   const { app, provider } = subject

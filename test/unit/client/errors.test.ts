@@ -184,3 +184,43 @@ t.test('returns no user and rejects a sign-out with an AuthClientError when a cu
   t.equal(await auth.getUser?.(), null)
   await typed(t, async () => await auth.logout?.(), { error: 'request_error', message: 'no disk' }, 'logout')
 })
+
+t.test('fetch: emits one error when a custom storage fails to keep a new token', async (t) => {
+  const session = { access_token: 'old', refresh_token: 'r', user: { sub: 'u' }, at: 0, until: 0 }
+  const auth = await clientWith(
+    t,
+    (url) => Response.json(url.endsWith('/token') ? { access_token: 'new', expires_in: 60 } : METADATA),
+    {
+      storage: {
+        getItem: () => JSON.stringify(session),
+        setItem: async () => await Promise.reject(new Error('no disk')),
+        removeItem: () => {}
+      }
+    }
+  )
+  const heard: unknown[] = []
+  await auth.on?.('error', (error: unknown) => heard.push(error))
+  for (const count of [1, 2]) {
+    await typed(t, async () => await auth.fetch?.('https://app.example/api'), { message: 'no disk' }, 'fetch')
+    t.equal(heard.length, count)
+  }
+})
+
+t.test('fetchWithStepUp: the signal of the caller replaces the time limit', async (t) => {
+  const { fetchWithStepUp } = (await import(
+    fileURLToPath(new URL('../../../lib/client/step-up.ts', import.meta.url))
+  )) as { fetchWithStepUp(...args: unknown[]): Promise<Response> }
+  const slow = new AbortController()
+  const auth = await clientWith(t, async () => {
+    await new Promise((resolve) => setImmediate(resolve))
+    return new Response('late')
+  })
+  // Each time limit below a day ends at once.
+  const { setTimeout: start } = globalThis
+  t.intercept(globalThis, 'setTimeout', {
+    value: (run: () => void, ms: number) => (ms < 86_400_000 ? queueMicrotask(run) : start(run, ms).unref())
+  })
+  const url = 'https://app.example/api'
+  await typed(t, async () => await fetchWithStepUp(auth, url), { error: 'timeout' }, 'without a signal')
+  t.equal(await (await fetchWithStepUp(auth, url, { signal: slow.signal })).text(), 'late')
+})
