@@ -63,11 +63,19 @@ t.test('ignores a group id that a host hook sets on our route', async (t) => {
   t.same((await host.inject('/')).json().allowed, true)
 })
 
-t.test('RL keeps @fastify/rate-limit of the host in force on our route', async (t) => {
+t.test('RL counts separately from @fastify/rate-limit of the host', async (t) => {
   const host = Fastify()
   await host.register(rateLimit, { max: 1 })
   await app(t, createAttemptLimiter(memoryAttemptStore({ clock: steppedClock() })), host)
-  t.equal((await host.inject('/')).headers['x-ratelimit-limit'], '1', 'theirs counts')
+  const first = await host.inject('/')
+  t.equal(first.headers['x-ratelimit-limit'], '1', 'theirs counts')
+  t.match(first.json(), {
+    allowed: true,
+    standings: [
+      { rule: 'login', remaining: 2 },
+      { rule: 'account', remaining: 1 }
+    ]
+  })
   t.equal((await host.inject('/')).statusCode, 429)
 })
 
