@@ -31,8 +31,8 @@ interface Failure {
  * Authenticates the client of a request. Returns `null` if the request names no client.
  * A client with a secret or keys must prove that it has them. A public client must not send any proof.
  * A failed authentication emits `client_authentication_failed`.
- * @throws OAuthError `invalid_client`, `invalid_request`; `temporarily_unavailable` if the keys of the client or the
- * store of assertions can't be read
+ * @throws OAuthError `invalid_client`, `invalid_request`; `temporarily_unavailable` if the keys at the client's
+ * `jwksUri` can't be read. Rejects with the error of a store that fails.
  * @see RFC 6749 §2.3, §3.2.1, RFC 7523 §3
  */
 export async function authenticateClient(

@@ -168,8 +168,8 @@ function oneOf(named: Resource[]): Resource[] {
 }
 
 /**
- * The API of a client credentials request that names none: the only API for which the client may have tokens. `{}` if
- * there is none, or if the client has no list `resources`.
+ * The API of a client credentials request that names none: the only one for which a client with a list `resources` may
+ * have tokens. `{}` if the client may have tokens for no API, or has no list and there is only one API.
  * @throws OAuthError `invalid_target` if the client may have tokens for several APIs
  */
 export function impliedResource(client: Client, targets: Targets): { resource?: string } {

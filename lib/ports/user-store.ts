@@ -158,8 +158,8 @@ export interface UserStore<Account extends User = User> {
   /**
    * Replaces the password hash. `null` removes it, so that no password opens the account. With `expected` (also `null`)
    * it is a compare-and-set: `false`, and nothing is written, if the stored hash differs. `false` also if there is no
-   * such user. `changedAt`: the time at which the user got a new password (left out: `next` is a new hash of the same
-   * password). The store may write it in the same step and return it as `passwordChangedAt`.
+   * such user. `changedAt`: the time at which the former password stopped working, also with `null` (left out: `next`
+   * is a new hash of the same password). The store may write it in the same step and return it as `passwordChangedAt`.
    */
   setPasswordHash?(id: string, next: string | null, expected?: string | null, changedAt?: number): Promise<boolean>
   /**

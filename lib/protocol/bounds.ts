@@ -6,8 +6,8 @@ const MAX_PER_USER = 1000
 /** The maximum number of users with one email that a store returns. */
 export const MOST_WITH_ONE_EMAIL = 10
 /**
- * The highest `max` of a rate limit. Each attempt reads all counted attempts of a rule: at 10,000, a refusal takes
- * Redis 0.4 ms.
+ * The highest `max` of a rate limit. Each attempt reads all attempts that its counter has kept: at 10,000, a refusal
+ * takes Redis 0.4 ms.
  */
 export const MAX_COUNTED = 10_000
 

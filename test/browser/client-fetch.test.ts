@@ -121,7 +121,7 @@ t.test('sends no token while signed out', async (t) => {
 })
 
 t.test(
-  'rejects a request that cannot be sent with an AuthClientError, and follows the signal of the caller',
+  'rejects with an AuthClientError if a request cannot be sent, and follows the signal of the caller',
   async (t) => {
     const { app, page } = await subjectWithApi(t)
     await page.goto(`${app.origin}/`)

@@ -28,7 +28,7 @@ t.test('lets no state parameter become a response header', async (t) => {
 })
 
 // covers R6749-4.1.2
-t.test('lets no other parameter of the authorization endpoint become a response header', async (t) => {
+t.test('lets no parameter besides state become a response header of the authorization endpoint', async (t) => {
   const subject = await listening(t)
   const names = [
     ...new URLSearchParams(QUERY).keys(),

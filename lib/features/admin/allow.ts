@@ -78,6 +78,6 @@ function refuse(name: string, what: string, { advise }: Pick<Deps, 'advise'>): v
   advise({
     code: 'FST_AUTHORITY_HOOK_FAILED',
     cause: `admin.${name}`,
-    text: `admin.${name} ${what}: it counts as a refusal.`
+    text: `admin.${name} ${what}: it counts as a refusal. Call the function yourself to see its error.`
   })
 }

@@ -59,7 +59,7 @@ function isAllByEmail({ passwordHash }: User, { passkeys }: UserFactors, { acr, 
 
 type EndingFactor = RemovedFactor & { createdAt: number; provisional: boolean }
 
-/** Lists the user's factors with the facts that their messages contain and that decide whether they end. */
+/** Lists the user's factors with the facts that decide whether a factor ends, and those that report its end. */
 const factorsIn = ({ totp, passkeys }: UserFactors): EndingFactor[] => [
   ...totp.map(({ id, createdAt, provisional }) => ({ id, createdAt, provisional, kind: 'totp' as const })),
   ...passkeys.map(({ id, createdAt, provisional }) => ({ id, createdAt, provisional, kind: 'passkey' as const }))

@@ -49,8 +49,8 @@ export interface HttpDeps {
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 /**
- * An endpoint that answers with JSON: the source of the route, its guards, the host's API document, the reference page
- * and the tables of the tests.
+ * An endpoint that answers with JSON or without a body: the source of the route, its guards, the host's API document,
+ * the reference page and the tables of the tests.
  */
 export interface Endpoint extends Declaration {
   method: Method

@@ -125,21 +125,24 @@ interface RequestLike extends Record<string, unknown> {
   url: string
 }
 
-/** Makes an object that behaves like the request, with redacted URL, query and headers. */
+/** Makes an object that behaves like the request, with redacted URLs, query and headers. */
 function requestView(request: RequestLike, secrets: ReadonlySet<string>): object {
-  if (Object.getPrototypeOf(request) === Object.prototype)
-    return {
-      ...request,
-      url: redactUrl(request.url),
-      ...(isObjectOrArray(request['headers']) ? { headers: redactHeaders(request['headers'], secrets) } : {})
-    }
   const { raw, originalUrl, query, headers } = request
+  const shown: Record<string, unknown> = {
+    url: redactUrl(request.url),
+    originalUrl: typeof originalUrl === 'string' ? redactUrl(originalUrl) : originalUrl,
+    query: redactQuery(query),
+    headers: isObjectOrArray(headers) ? redactHeaders(headers, secrets) : headers,
+    raw: isRequest(raw) ? requestView(raw, secrets) : raw
+  }
+  if (Object.getPrototypeOf(request) === Object.prototype)
+    return Object.fromEntries(Object.entries(request).map(([name, value]) => [name, shown[name] ?? value]))
   return Object.create(request, {
-    url: { value: redactUrl(request.url), enumerable: true },
-    originalUrl: { value: typeof originalUrl === 'string' ? redactUrl(originalUrl) : originalUrl },
-    query: { value: isObjectOrArray(query) ? redactQuery(query) : query },
-    headers: { value: isObjectOrArray(headers) ? redactHeaders(headers, secrets) : headers },
-    raw: { value: isRequest(raw) ? requestView(raw, secrets) : raw }
+    url: { value: shown['url'], enumerable: true },
+    originalUrl: { value: shown['originalUrl'] },
+    query: { value: shown['query'] },
+    headers: { value: shown['headers'] },
+    raw: { value: shown['raw'] }
   }) as object
 }
 
@@ -156,7 +159,9 @@ function replyView(reply: Record<string, unknown>, secrets: ReadonlySet<string>)
   return Object.keys(shown).length === 0 ? reply : (Object.create(reply, shown) as object)
 }
 
-function redactQuery(query: Record<string, unknown>): Record<string, unknown> {
+function redactQuery(query: unknown): unknown {
+  if (typeof query === 'string') return redactUrl(`?${query}`).slice(1)
+  if (!isObjectOrArray(query)) return query
   return Object.fromEntries(
     Object.entries(query).map(([name, value]) =>
       PARAMETER_NAME.test(name) ? [name, shownValue(name, value)] : [HIDDEN, HIDDEN]

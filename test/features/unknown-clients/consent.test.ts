@@ -5,48 +5,51 @@ import { AGENT, documentHost, open, press, register, requestOf, tokensFor, world
 
 const MCP = 'http://localhost:3000/mcp'
 
-t.test('asks for consent once for each client, scopes and API, and again when one of them changes', async (t) => {
-  const host = await documentHost(t)
-  const test = await world(t, {
-    resources: [
-      { resource: '/mcp', scopes: { 'notes:read': 'read your notes', 'notes:write': 'change your notes' } },
-      { resource: '/mail', scopes: { 'mail:read': 'read your mail' } }
+t.test(
+  'asks for consent again for more scopes, another API, or another name or redirect host of the client',
+  async (t) => {
+    const host = await documentHost(t)
+    const test = await world(t, {
+      resources: [
+        { resource: '/mcp', scopes: { 'notes:read': 'read your notes', 'notes:write': 'change your notes' } },
+        { resource: '/mail', scopes: { 'mail:read': 'read your mail' } }
+      ]
+    })
+    const asks = async (params: Record<string, string>): Promise<boolean> => {
+      const { reply, url } = await open(test.browser, requestOf(host.url, params))
+      if (!url.includes('/auth/consent?')) return false
+      await press(test.browser, reply.body)
+      return true
+    }
+    const notes = { resource: MCP, scope: 'notes:read' }
+    const rows: Array<[string, () => Promise<boolean>, boolean]> = [
+      ['the first time', () => asks(notes), true],
+      ['again', () => asks(notes), false],
+      ['a scope more', () => asks({ ...notes, scope: 'notes:read notes:write' }), true],
+      ['another API', () => asks({ resource: 'http://localhost:3000/mail', scope: 'mail:read' }), true],
+      ['both as before', () => asks({ ...notes, scope: 'notes:read notes:write' }), false]
     ]
-  })
-  const asks = async (params: Record<string, string>): Promise<boolean> => {
-    const { reply, url } = await open(test.browser, requestOf(host.url, params))
-    if (!url.includes('/auth/consent?')) return false
-    await press(test.browser, reply.body)
-    return true
-  }
-  const notes = { resource: MCP, scope: 'notes:read' }
-  const rows: Array<[string, () => Promise<boolean>, boolean]> = [
-    ['the first time', () => asks(notes), true],
-    ['again', () => asks(notes), false],
-    ['a scope more', () => asks({ ...notes, scope: 'notes:read notes:write' }), true],
-    ['another API', () => asks({ resource: 'http://localhost:3000/mail', scope: 'mail:read' }), true],
-    ['both as before', () => asks({ ...notes, scope: 'notes:read notes:write' }), false]
-  ]
-  for (const [name, ask, expected] of rows) t.equal(await ask(), expected, name)
-  for (const change of [
-    { client_name: 'Agent 2' },
-    { redirect_uris: [AGENT, 'https://elsewhere.example/cb'] },
-    { redirect_uris: [AGENT, 'https://elsewhere.example/cb', 'com.example.agent:/cb'] }
-  ]) {
-    host.metadata = { ...host.metadata, ...change }
+    for (const [name, ask, expected] of rows) t.equal(await ask(), expected, name)
+    for (const change of [
+      { client_name: 'Agent 2' },
+      { redirect_uris: [AGENT, 'https://elsewhere.example/cb'] },
+      { redirect_uris: [AGENT, 'https://elsewhere.example/cb', 'com.example.agent:/cb'] }
+    ]) {
+      host.metadata = { ...host.metadata, ...change }
+      test.clock.step(301_000)
+      t.equal(await asks(notes), true, JSON.stringify(change))
+      t.equal(await asks(notes), false)
+    }
+    host.metadata = {
+      ...host.metadata,
+      redirect_uris: [AGENT, `${AGENT}/other`, 'https://elsewhere.example/cb', 'com.example.agent:/cb']
+    }
     test.clock.step(301_000)
-    t.equal(await asks(notes), true, JSON.stringify(change))
-    t.equal(await asks(notes), false)
+    t.equal(await asks(notes), false, 'another path of a known place')
+    const [consent] = await test.app.authority.consents(test.ann.sub)
+    t.equal(consent?.clientId, host.url)
   }
-  host.metadata = {
-    ...host.metadata,
-    redirect_uris: [AGENT, `${AGENT}/other`, 'https://elsewhere.example/cb', 'com.example.agent:/cb']
-  }
-  test.clock.step(301_000)
-  t.equal(await asks(notes), false, 'another path of a known place')
-  const [consent] = await test.app.authority.consents(test.ann.sub)
-  t.equal(consent?.clientId, host.url)
-})
+)
 
 t.test('asks a user for consent although another user has given it', async (t) => {
   const test = await world(t)

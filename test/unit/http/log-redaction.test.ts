@@ -66,6 +66,9 @@ function ownRoutes(child: FastifyInstance): void {
     request.log.trace({ req: request.raw }, 'raw')
     request.log.child({ req: request }).child({ more: 1 }).debug(request.raw, 'a child')
     request.log.warn({ req: { url: request.url, own: 1 } }, 'a plain one')
+    const { url, originalUrl, query } = request
+    request.log.debug({ url, originalUrl, query, own: 1 }, 'a flat one')
+    request.log.debug({ url, query: url.split('?')[1], raw: { url } }, 'with texts')
     if (request.headers['x-fail'] === 'error') throw new Error('a bug')
     if (request.headers['x-fail'] === 'plain') throw Object.assign(new Error('teapot'), { statusCode: 418 })
     if (request.headers['x-fail'] === 'head') {
