@@ -206,14 +206,29 @@ t.test('fetch: emits one error when a custom storage fails to keep a new token',
   }
 })
 
+t.test('emits one error for two calls that share a failed discovery', async (t) => {
+  // Another provider, because the page keeps the metadata of the usual one.
+  const auth = await clientWith(t, async () => await Promise.reject(new TypeError('Failed to fetch')), {
+    domain: 'https://down.example'
+  })
+  const heard: unknown[] = []
+  await auth.on?.('error', (error: unknown) => heard.push(error))
+  await Promise.allSettled([auth.loginWithRedirect?.(), auth.loginWithRedirect?.()])
+  t.equal(heard.length, 1)
+})
+
 t.test('fetchWithStepUp: the signal of the caller replaces the time limit', async (t) => {
   const { fetchWithStepUp } = (await import(
     fileURLToPath(new URL('../../../lib/client/step-up.ts', import.meta.url))
   )) as { fetchWithStepUp(...args: unknown[]): Promise<Response> }
-  const slow = new AbortController()
-  const auth = await clientWith(t, async () => {
-    await new Promise((resolve) => setImmediate(resolve))
-    return new Response('late')
+  const auth = await clientWith(t, () => null)
+  const policies: string[] = []
+  t.intercept(globalThis, 'fetch', {
+    value: async ({ referrerPolicy }: Request) => {
+      policies.push(referrerPolicy)
+      await new Promise((resolve) => setImmediate(resolve))
+      return new Response('late')
+    }
   })
   // Each time limit below a day ends at once.
   const { setTimeout: start } = globalThis
@@ -222,5 +237,7 @@ t.test('fetchWithStepUp: the signal of the caller replaces the time limit', asyn
   })
   const url = 'https://app.example/api'
   await typed(t, async () => await fetchWithStepUp(auth, url), { error: 'timeout' }, 'without a signal')
-  t.equal(await (await fetchWithStepUp(auth, url, { signal: slow.signal })).text(), 'late')
+  const response = await fetchWithStepUp(auth, url, { signal: new AbortController().signal, referrerPolicy: 'origin' })
+  t.equal(await response.text(), 'late')
+  t.equal(policies.at(-1), 'origin')
 })
