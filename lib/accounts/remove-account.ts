@@ -87,9 +87,9 @@ export async function endRest(userId: string, origin: Origin, deps: AccountsDeps
 }
 
 /**
- * Ends the user's sign-ins except `stays`, all consents, and the open links, with `account` undo links too. Sign-ins end
- * first, because a signed-in user could make a new consent or link. Runs each step even if another has failed, and then
- * rejects with the first failure.
+ * Ends the user's sign-ins except `stays`, all consents, and the open links, with `account` undo links too. Sign-ins
+ * end first, because a signed-in user could make a new consent or link. Runs each step even if another has failed, and
+ * then rejects with the first failure.
  */
 async function endAll(
   userId: string,
