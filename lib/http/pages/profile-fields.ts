@@ -118,8 +118,8 @@ interface ProfileChangeForm {
   /** The user's values, or the typed ones. */
   show(user: User, typed: Form | null, messages: Messages): ProfileField[]
   /**
-   * The form's changes, as `PATCH /auth/profile` takes them. An unchanged field is left out, so that two people at one
-   * account, or two tabs, don't take back each other's changes. `null` for an emptied field.
+   * The fields in which the form differs from the user's stored values, as `PATCH /auth/profile` takes them. `null` for
+   * an emptied field. A form that was opened before another change takes that change back.
    * @throws OAuthError `invalid_request` naming the field
    */
   read(form: Form, user: User): Record<string, unknown>

@@ -49,8 +49,8 @@ export function profilePage(
           'The page of the profile fields that people may change themselves. Exists if `GET /auth/account` ' +
           'and `PATCH /auth/profile` do.',
         form:
-          'Changes the profile as `PATCH /auth/profile` does. A field with the value that the page showed ' +
-          'is not changed. An empty field is removed.'
+          'Changes the profile as `PATCH /auth/profile` does. A field with the stored value is not changed. An ' +
+          'empty field is removed.'
       },
       body: Type.Object(Object.fromEntries(profile.names.map((name) => [name, Type.Optional(Type.String())]))),
       fields: profile.names,
