@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-// @ts-expect-error -- it has no types of its own
+// @ts-expect-error -- oidc-provider ships no types
 import Provider from 'oidc-provider'
 import type { Scope } from './provider.ts'
 

@@ -50,7 +50,7 @@ t.test('issues only an access token that names user and administrator, and begin
   t.same((await app.authority.sessions(bob.sub)).length, 0, 'no session')
 })
 
-t.test('grants only the requested scopes that an impersonation may have', async (t) => {
+t.test('drops scopes that an impersonation may not have, and rejects a request for those alone', async (t) => {
   const { ask, messages } = await impersonation(t)
   const scopeOf = async (scope?: string) => {
     const reply = await ask({ reason: REASON, ...(scope === undefined ? {} : { scope }) })
@@ -100,7 +100,7 @@ t.test('refuses to impersonate with an invalid body, for an invalid user, and by
   t.equal((await ask(undefined, ann.sub, own)).statusCode, 200)
 })
 
-t.test('has no impersonation route with impersonation: false, and rejects invalid settings of it', async (t) => {
+t.test('has no impersonation route with impersonation: false, and rejects invalid values of the option', async (t) => {
   const { ask, app, bob } = await impersonation(t, {
     admin: { allow: ({ scopes }) => scopes, impersonation: false }
   })

@@ -30,7 +30,7 @@ t.test('accepts users and machine clients with the scope of the route, but only 
 })
 
 // covers ADV-CVE-2024-3656
-t.test('refuses every other caller at each administration route, and changes nothing', async (t) => {
+t.test('refuses callers without a fresh administrator token at admin routes, and changes no user', async (t) => {
   const test = await routed(t)
   const { app, ann, send, tokenOf, admins, byPassword, browser, clock, root } = test
   const others = (scope: string): string => ADMIN_SCOPES.filter((one) => one !== scope).join(' ')
@@ -86,7 +86,7 @@ t.test('refuses every other caller at each administration route, and changes not
   t.equal((await app.authority.users.list({ prefix: 'new' })).users.length, 0)
 })
 
-t.test('compares the scopes of two administrators through one client to protect the greater one', async (t) => {
+t.test('protects an administrator from another one who has fewer scopes through the same client', async (t) => {
   const scopes: AuthorityOptions['scopes'] = ['authority:users:write', 'authority:users:delete']
   const isGreater = protectingGreater(({ user, client }) =>
     client?.clientId === 'console' ? scopes.slice(0, user?.id === 'root' ? 2 : 1) : []

@@ -74,7 +74,7 @@ t.test('asks admin.allow again when a code is redeemed', async (t) => {
   t.equal((await redeem(app, code)).json().scope, 'openid')
 })
 
-t.test('grants a machine client only its configured administration scopes, and only while allowed', async (t) => {
+t.test('grants a machine client only the administration scopes that admin.allow permits', async (t) => {
   const { app, admins } = await world(t)
   const ask = async (scope?: string) =>
     (
@@ -184,7 +184,7 @@ t.test('stops the start for a reserved scope in the options, and for an invalid 
   for (const [option, options] of rows) await t.rejects(world(t, options), { message: option }, option)
 })
 
-t.test('drops administration scopes of a third-party client, and of every client if admin is off', async (t) => {
+t.test('drops administration scopes of a third-party client, and all of them if admin is off', async (t) => {
   const administration = { allow: async () => [READ] }
   const asked = { user: null, client: { clientId: 'third', firstParty: false } }
   t.same(await admitted([READ, 'openid'], asked, { administration }), ['openid'])
@@ -192,7 +192,7 @@ t.test('drops administration scopes of a third-party client, and of every client
   t.same(await admitted([READ, 'openid'], { user: null, client: null }, { administration: null }), ['openid'])
 })
 
-t.test('gives a device no scope of administration', async (t) => {
+t.test('rejects an administration scope in a device authorization request', async (t) => {
   const device = 'urn:ietf:params:oauth:grant-type:device_code' as const
   const { app } = await world(t, { deviceGrant: true, clients: [{ clientId: 'tv', grantTypes: [device] }] })
   const ask = async (scope: string) =>

@@ -3,7 +3,7 @@ import { memoryUserStore } from '../../../lib/index.ts'
 import { bearer } from '../../support/app.ts'
 import { ALL, routed } from './world.ts'
 
-t.test('reads no user again for the fields that the host names', async (t) => {
+t.test('does not read a user again to show admin.fields', async (t) => {
   const users = memoryUserStore()
   let reads = 0
   const test = await routed(t, {

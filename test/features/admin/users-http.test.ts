@@ -7,7 +7,7 @@ import { bearer, signUp } from '../../support/app.ts'
 import { basic, SECRET } from '../../support/openid.ts'
 import { ALL, routed, ROUTES, world } from './world.ts'
 
-t.test('changes a user only in the version that the administrator has seen', async (t) => {
+t.test('rejects a change of a user without If-Match or with an outdated version', async (t) => {
   const test = await routed(t)
   const { app, tokenOf, bob, send } = test
   const all = bearer(await tokenOf('root', ALL))
@@ -36,7 +36,7 @@ t.test('changes a user only in the version that the administrator has seen', asy
   t.equal((await patch({ 'if-match': '*' }, 'ann')).statusCode, 409)
 })
 
-t.test('lists users in pages, with the fields that the host names, and no secret', async (t) => {
+t.test('lists users in pages, with the fields in admin.fields and without secrets', async (t) => {
   const log = memoryAudit()
   const test = await routed(t, {
     audit: log,
@@ -92,7 +92,7 @@ t.test('stops the start without audit, with a secret in admin.fields, and with a
   await t.rejects(world(t, { admin: { allow, isProtected: true as never } }), { message: 'admin.isProtected' })
 })
 
-t.test('refuses a machine client that has lost its grant', async (t) => {
+t.test('refuses the token of a machine client that lost the client_credentials grant', async (t) => {
   const robot = { clientId: 'robot', clientSecret: SECRET, grantTypes: ['client_credentials'] as GrantType[] }
   const { app, send } = await routed(t, { clients: { findById: async (id) => (id === 'robot' ? robot : null) } })
   const payload = { grant_type: 'client_credentials', scope: 'authority:users:read' }
@@ -131,7 +131,7 @@ t.test('refuses NUL, which no store can hold, in filters and paths', async (t) =
     }
 })
 
-t.test('says once at the start that Fastify limits the length of ids in a path', async (t) => {
+t.test('logs once at the start that Fastify limits the length of ids in a path', async (t) => {
   const { lines } = await world(t)
   t.equal(lines.filter(({ msg }) => /maxParamLength/.test(String(msg))).length, 1)
 })

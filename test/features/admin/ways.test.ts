@@ -57,7 +57,7 @@ t.test('shows no secret of a connection, a factor or an API key', async (t) => {
   }
 })
 
-t.test('keeps the last way into an account', async (t) => {
+t.test('answers 409 to the removal of the last sign-in method of a user', async (t) => {
   const users = memoryUserStore()
   const { app, send, tokenOf } = await routed(t, { users, connections: [SSO] })
   const all = bearer(await tokenOf('root', ALL))
@@ -90,7 +90,7 @@ t.test('keeps the last way into an account', async (t) => {
   t.equal((await app.authority.factors(keyed?.id ?? '')).factors.length, 1)
 })
 
-t.test('removes the lost app of a user who must have a second factor', async (t) => {
+t.test('lets an administrator remove the authenticator app of a user who must have a second factor', async (t) => {
   const { app, send, tokenOf } = await routed(t, { mfa: { required: ({ username }) => username === 'must' } })
   const all = bearer(await tokenOf('root', ALL))
   const { sub } = await signUp(app, 'must')
@@ -98,7 +98,7 @@ t.test('removes the lost app of a user who must have a second factor', async (t)
   t.equal((await send('DELETE', `/users/${sub}/factors/${id}`, all)).statusCode, 204)
 })
 
-t.test('names no user as the one who ended the sessions that an administrator ended', async (t) => {
+t.test('records sessions that an administrator ended as ended by the host, not by the user', async (t) => {
   const { send, tokenOf, byPassword, bob, ann } = await routed(t)
   const all = bearer(await tokenOf('root', ALL))
   await byPassword('ann')
@@ -110,7 +110,7 @@ t.test('names no user as the one who ended the sessions that an administrator en
   }
 })
 
-t.test('answers with empty lists where the features are off', async (t) => {
+t.test('lists no connections, factors or API keys if those features are off', async (t) => {
   const { send, tokenOf, bob } = await routed(t, { apiKeys: undefined, factors: undefined })
   const all = bearer(await tokenOf('root', ALL))
   for (const [path, name] of KINDS) {

@@ -83,7 +83,7 @@ t.test('refuses invalid bodies, unknown scopes, and scopes that no key can have'
   t.type(made.json().expires_at, 'string')
 })
 
-t.test('creates no key with a scope or for an API that the client of the access token may not have', async (t) => {
+t.test('creates no key with a scope or an API that is closed to the client of the access token', async (t) => {
   const client = {
     clientId: 'spa',
     grantTypes: ['password' as const],
@@ -133,7 +133,7 @@ t.test('creates one of fifty parallel keys when the user has nineteen of twenty'
   t.equal((await app.authority.apiKeys.list(sub)).length, 20)
 })
 
-t.test('with rateLimit.apiKey: {}, counts attempts under a valid key, and others under the address', async (t) => {
+t.test('counts requests with a valid API key toward rateLimit.apiKey, and others toward the address', async (t) => {
   const { app, sub } = await world(t, {
     rateLimit: { login: { max: 2, windowMs: 60_000 }, apiKey: {} }
   })

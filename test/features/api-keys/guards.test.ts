@@ -106,7 +106,7 @@ t.test('refuses a key with one changed character without calling the store', asy
 
 // covers ADV-CVE-2026-88770
 t.test(
-  'refuses unknown, revoked and expired keys, and keys of disabled or removed users, with one error',
+  'refuses unknown, revoked and expired keys, and keys of disabled or removed users, with the same error',
   async (t) => {
     const { app, clock, create, get, sub, users } = await world(t)
     const refused = async (key: string, what: string): Promise<void> => {
@@ -160,7 +160,7 @@ t.test('keeps keys after revokeUser or a password change, and ends them on reque
 })
 
 // covers ADV-CVE-2026-4282
-t.test('refuses a key at every endpoint of the account and of the issuer', async (t) => {
+t.test('refuses a key at account, token, userinfo and introspection endpoints', async (t) => {
   const { app, create, calls } = await world(t, {
     clients: [{ clientId: 'api', clientSecret: 's'.repeat(43), redirectUris: ['https://api.example/cb'] }]
   })
@@ -237,7 +237,7 @@ t.test('refuses a key at requireUser and requireAuth, and accepts it with its sc
   await t.rejects(app.authority.verify(key), { message: 'The token is malformed.' })
 })
 
-t.test('records the last use once a minute, after the reply, and answers 503 while the store is down', async (t) => {
+t.test('records the last use at most once a minute, and answers 503 while the store is down', async (t) => {
   const { app, calls, clock, create, get, state, sub } = await world(t)
   const { key } = await create()
   calls.length = 0

@@ -109,7 +109,7 @@ t.test('removes no key of another user, and no key by the form of another sessio
   t.equal((await keys()).length, 1)
 })
 
-t.test('explains on the page why the form was refused', async (t) => {
+t.test('explains why the form for a new API key was refused', async (t) => {
   const { app, create, keys, sub } = await world(t, {
     apiKeys: { store: memoryApiKeyStore(), maxPerUser: 2, expiresIn: 5_184_000 }
   })
@@ -163,7 +163,7 @@ t.test('requires a fresh sign-in to create a key, but not to remove one', async 
   t.equal((await keys()).length, 0)
 })
 
-t.test('has no page without apiKeys and with apiKeys.pages false', async (t) => {
+t.test('has no page for API keys without apiKeys or with apiKeys.pages: false', async (t) => {
   for (const options of [{}, { apiKeys: { store: memoryApiKeyStore(), pages: false } }]) {
     const { browser } = await world(t, options)
     t.equal((await browser.get(PAGE)).statusCode, 404)

@@ -54,11 +54,11 @@ async function reset({ app, link, clock }: World): Promise<void> {
 }
 
 const PROOFS: Record<string, (on: World) => Promise<void>> = {
-  'a new password by a link': reset,
-  '"that was not me"': async ({ app, link }) => {
+  'a password reset link': reset,
+  'the answer "that was not me"': async ({ app, link }) => {
     await press(testBrowser(app), await link(), { decision: 'not_me' })
   },
-  'a sign-in by a code': async ({ app, messages }) => {
+  'an emailed code': async ({ app, messages }) => {
     const browser = testBrowser(app)
     await browser.submit('/auth/email-code', { username: BOB })
     await browser.submit('/auth/email-code', { code: (await messages.next('sign_in_code')).code })
@@ -66,7 +66,7 @@ const PROOFS: Record<string, (on: World) => Promise<void>> = {
 }
 
 for (const [name, prove] of Object.entries(PROOFS))
-  t.test(`ends keys from before the owner proved the address, after ${name}`, async (t) => {
+  t.test(`ends API keys that are older than the proof of the address by ${name}`, async (t) => {
     const on = await world(t)
     const key = await on.makeKey()
     t.equal(await on.statusOf(key), 200)

@@ -29,7 +29,7 @@ const key = (number: number, changes: Record<string, unknown> = {}) => ({
 })
 const END = 4_102_444_800_000
 
-t.test('makes keys of the published form', async (t) => {
+t.test('makes keys in the published format, and detects one changed character', async (t) => {
   const counting = Uint8Array.from({ length: 32 }, (_, at) => at)
   t.equal(apiKeyOf('fa', counting), 'fa_003aUlTJC7tjlCTQj2uNU3MFagCXG9LRKRcwGkBIDlf1Yo7hP')
   t.equal(apiKeyOf('fa', new Uint8Array(32).fill(255)), 'fa_yhjskwdA6OZ1AL1YmHWZWm8LLG7HjnuCA2j5rOw8Xp13sRzl1')
@@ -43,7 +43,7 @@ t.test('makes keys of the published form', async (t) => {
   }
 })
 
-t.test('refuses a record store that evicts', async (t) => {
+t.test('refuses a record store that evicts records', async (t) => {
   t.throws(() => recordApiKeyStore({ ...memoryRecords(), evicts: true }), { code: 'FST_AUTHORITY_INVALID_OPTIONS' })
 })
 
@@ -103,7 +103,7 @@ for (const [name, make] of Object.entries(STORES)) {
     )
   })
 
-  test('adds a key once that is sent twice', async (t, store) => {
+  test('adds a key once when it is sent twice', async (t, store) => {
     t.equal(await store.create(key(1), 20, 0), 'created')
     t.equal(await store.create(key(1), 20, 0), 'created')
     t.equal((await store.list('u1')).length, 1)

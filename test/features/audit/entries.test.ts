@@ -6,7 +6,7 @@ import { recordedEvents } from '../../../lib/features/audit/create.ts'
 import { bearer, PASSWORD } from '../../support/app.ts'
 import { allOf, audited } from './world.ts'
 
-t.test('records the life of an account by ids, without a name, an address of a mailbox or a secret', async (t) => {
+t.test('records account events by user id, without usernames, email addresses or secrets', async (t) => {
   const log = memoryAudit()
   const { app, ann, messages } = await audited(t, log)
   const ask = async (url: string, payload: object, headers = {}) =>

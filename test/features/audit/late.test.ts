@@ -30,7 +30,7 @@ t.test('continues the chain after the late write of an entry that had failed', a
   t.same((await app.authority.verifyAudit()).faults, [])
 })
 
-t.test('refuses twenty parallel user changes within the time limit of one if the log hangs', async (t) => {
+t.test('rejects twenty parallel user changes within four seconds while the audit log hangs', async (t) => {
   const inner = memoryAudit()
   let hangs = false
   const log = {

@@ -125,7 +125,7 @@ for (const [kind, make] of Object.entries(SUBJECTS)) {
   })
 
   if (kind !== 'memory')
-    t.test(`${kind} rejects every UPDATE of an entry except the removal of its IP address`, async (t) => {
+    t.test(`${kind} rejects UPDATE statements on an entry, except to remove its IP address`, async (t) => {
       const { log, sql } = await make(t)
       await log.append(entry({ ip: '192.0.2.1' }))
       for (const change of [

@@ -24,7 +24,7 @@ const ATTACKS: Record<string, [(place: Place) => string[], Array<Omit<AuditFault
     ({ chain }) => [`UPDATE authority_audit SET at = at - 1 WHERE chain = '${chain}' AND seq = 1`],
     [{ seq: 1, fault: 'changed' }]
   ],
-  'changes a time to none': [
+  'changes a time to the largest integer': [
     ({ chain }) => [`UPDATE authority_audit SET at = 9007199254740991 WHERE chain = '${chain}' AND seq = 1`],
     [
       { seq: 1, fault: 'changed' },
@@ -58,7 +58,7 @@ const ATTACKS: Record<string, [(place: Place) => string[], Array<Omit<AuditFault
       { seq: 3, fault: 'changed' }
     ]
   ],
-  'empties an entry in the middle': [
+  'marks an entry in the middle as pruned': [
     ({ chain }) => [`UPDATE authority_audit SET action = 'audit_pruned' WHERE chain = '${chain}' AND seq = 3`],
     [{ seq: 3, fault: 'changed' }]
   ],
@@ -69,19 +69,19 @@ const ATTACKS: Record<string, [(place: Place) => string[], Array<Omit<AuditFault
       { seq: 3, fault: 'missing' }
     ]
   ],
-  'empties the JSON of an entry': [
+  'marks an entry as pruned and empties its JSON': [
     ({ chain }) => [
       `UPDATE authority_audit SET action = 'audit_pruned', entry = '{}' WHERE chain = '${chain}' AND seq = 3`
     ],
     [{ seq: 3, fault: 'changed' }]
   ],
-  'writes no JSON': [
+  'replaces the JSON of an entry with plain text': [
     ({ chain }) => [
       `UPDATE authority_audit SET action = 'audit_pruned', entry = 'x' WHERE chain = '${chain}' AND seq = 3`
     ],
     [{ seq: 3, fault: 'changed' }]
   ],
-  'writes JSON of another form': [
+  'replaces the JSON of an entry with fields of wrong types': [
     ({ chain }) => [
       `UPDATE authority_audit SET action = 'audit_pruned', entry = '{"actor":1,"target":[],"details":"x","sid":{}}'
        WHERE chain = '${chain}' AND seq = 3`
@@ -96,11 +96,11 @@ const ATTACKS: Record<string, [(place: Place) => string[], Array<Omit<AuditFault
     ({ chain }) => [`UPDATE authority_audit SET user_id = NULL WHERE chain = '${chain}' AND seq = 3`],
     [{ seq: 3, fault: 'changed' }]
   ],
-  'puts an address in': [
+  'adds an IP address': [
     ({ chain }) => [`UPDATE authority_audit SET ip = '192.0.2.9' WHERE chain = '${chain}' AND seq = 3`],
     [{ seq: 3, fault: 'changed' }]
   ],
-  'removes an address': [({ chain }) => [`UPDATE authority_audit SET ip = NULL WHERE chain = '${chain}'`], []]
+  'removes the IP addresses': [({ chain }) => [`UPDATE authority_audit SET ip = NULL WHERE chain = '${chain}'`], []]
 }
 
 for (const [kind, make] of Object.entries({ sqlite, postgres }))
@@ -120,7 +120,7 @@ for (const [kind, make] of Object.entries({ sqlite, postgres }))
       )
     })
 
-t.test('detects entries that were removed before their time only with a checkpoint', async (t) => {
+t.test('detects entries that were removed before the end of retainDays only with a checkpoint', async (t) => {
   const { log, tamper } = await sqlite(t)
   const { app, users, ann, clock } = await audited(t, log, { audit: { log, events: 'admin' } })
   await users.disable(ann.sub)
@@ -186,7 +186,7 @@ t.test('verifies a log whose old entries were pruned', async (t) => {
 
 for (const [kind, make] of Object.entries({ sqlite, postgres })) {
   t.test(
-    `${kind}: verifyAudit reports nothing, whichever statement of a prune was the last of its process`,
+    `${kind}: verifyAudit reports no fault after a process stopped between two statements of a prune`,
     async (t) => {
       const { log, another } = await make(t)
       await chained(log, 20)
@@ -205,7 +205,7 @@ for (const [kind, make] of Object.entries({ sqlite, postgres })) {
     }
   )
 
-  t.test(`${kind}: verifyAudit reports nothing while several instances prune at once`, async (t) => {
+  t.test(`${kind}: verifyAudit reports no fault while three instances prune in parallel`, async (t) => {
     const { log, another } = await make(t)
     await chained(log, 100)
     const logs = Array.from({ length: 3 }, () => another?.(() => {}))

@@ -88,7 +88,7 @@ export const SUBJECTS: Record<'memory' | 'sqlite' | 'postgres', Make> = {
   }
 }
 
-/** An entry without sense, for the store. */
+/** An entry with placeholder values. */
 export const entry = (changes: Partial<AuditEntry> = {}): AuditEntry => ({
   chain: 'one',
   seq: 1,

@@ -127,7 +127,7 @@ t.test('records how many entries were lost when more than ten thousand waited fo
   )
 })
 
-t.test('writes each entry once if answers are lost', async (t) => {
+t.test('writes each entry once if the answers of the log are lost', async (t) => {
   const { log, state } = failing()
   const { app, users, ann } = await audited(t, log, { audit: { log, events: 'admin' } })
   await entriesOf(log, 1)
@@ -164,7 +164,7 @@ t.test('refuses a user change while the log hangs, and continues the chain after
   t.same((await app.authority.verifyAudit()).faults, [])
 })
 
-t.test('refuses every user change after another process wrote to the chain', async (t) => {
+t.test('refuses user changes after another process wrote to the chain', async (t) => {
   const { log, inner } = failing()
   const { users, ann } = await audited(t, log, { audit: { log, events: 'admin' } })
   const [started] = await entriesOf(log, 1)

@@ -67,7 +67,7 @@ for (const [name, form, headers, status, error] of [
   ['a client with a wrong secret', { client_id: 'safe', client_secret: 'x' }, {}, 401, 'invalid_client'],
   ['a public client with a secret', { client_id: 'tv', client_secret: 'x' }, {}, 401, 'invalid_client'],
   ['a client with its secret', {}, { authorization: basic }, 200, undefined],
-  ['scopes that nobody can have', { client_id: 'tv', scope: 'nothing' }, {}, 400, 'invalid_scope'],
+  ['an unknown scope', { client_id: 'tv', scope: 'nothing' }, {}, 400, 'invalid_scope'],
   ['scopes that the client may not have', { client_id: 'narrow', scope: 'openid' }, {}, 400, 'invalid_scope'],
   ['a malformed scope', { client_id: 'tv', scope: 'a"b' }, {}, 400, 'invalid_scope'],
   ['a huge scope', { client_id: 'tv', scope: 'a'.repeat(5000) }, {}, 400, 'invalid_scope'],
@@ -76,14 +76,14 @@ for (const [name, form, headers, status, error] of [
   ['an unknown parameter', { client_id: 'tv', more: 'x' }, {}, 200, undefined],
   ['another content type', {}, { 'content-type': 'text/plain' }, 415, 'invalid_request']
 ] as const)
-  t.test(`answers a request of a device with ${name} with ${status}`, async (t) => {
+  t.test(`answers ${status} to a device authorization request with ${name}`, async (t) => {
     const { post } = await deviceWorld(t, { clients: [TV, ...OTHERS] })
     const reply = await post('/auth/device', form as unknown as Record<string, string>, headers)
     t.equal(reply.statusCode, status, reply.body)
     t.equal(reply.json().error, error)
   })
 
-t.test('answers other methods than POST with 405', async (t) => {
+t.test('answers 405 to a GET request at the device endpoint', async (t) => {
   const { app } = await deviceWorld(t)
   t.equal((await app.inject({ method: 'GET', url: '/auth/device' })).statusCode, 405)
 })
@@ -128,7 +128,7 @@ t.test('accepts neither a user code nor another token as a device code, nor a de
   t.match((await poll(refresh_token)).json(), { error: 'invalid_grant' })
 })
 
-t.test('R8628-3.5 slows a device down that polls too early', async (t) => {
+t.test('R8628-3.5 answers slow_down to a device that polls too early', async (t) => {
   const { ask, clock, poll } = await deviceWorld(t, { deviceGrant: { interval: 2 } })
   const { device_code, interval } = await ask()
   t.equal(interval, 2)
@@ -142,7 +142,7 @@ t.test('R8628-3.5 slows a device down that polls too early', async (t) => {
   t.equal(await at(12), 'authorization_pending')
 })
 
-t.test('answers access_denied to a device after a refusal, and expired_token after its end', async (t) => {
+t.test('answers access_denied to a device after a refusal, and expired_token after the end of its code', async (t) => {
   const { ask, clock, decide, poll, signedIn } = await deviceWorld(t, { deviceGrant: { expiresIn: 60 } })
   const refused = await ask()
   const browser = await signedIn()
@@ -167,7 +167,7 @@ const CHANGES: Record<string, (world: Changed) => Promise<unknown>> = {
   'the account is removed': async ({ app, sub }) => await app.authority.deleteUser(sub)
 }
 for (const [name, change] of Object.entries(CHANGES))
-  t.test(`gives no tokens where ${name} between approval and poll`, async (t) => {
+  t.test(`gives no tokens to a device if ${name} between approval and poll`, async (t) => {
     const users = memoryUserStore()
     const world = await deviceWorld(t, { users })
     const { device_code, user_code } = await world.ask()

@@ -41,7 +41,7 @@ for (const [name, state] of Object.entries(STATES)) {
     return { ...world, pollAt }
   }
 
-  t.test(`${name}: R8628-3.5 slows a device down that polls too early at another instance`, async (t) => {
+  t.test(`${name}: R8628-3.5 answers slow_down to a device that polls too early at another instance`, async (t) => {
     const { ask, clock, decide, pollAt, signedIn } = await twoInstances(t)
     const { device_code, user_code } = await ask()
     for (const [seconds, instance, error] of [

@@ -3,7 +3,7 @@ import t from '../../support/tap.ts'
 import { ISSUER, testApp } from '../../support/app.ts'
 import { type Asked, DEVICE_GRANT, deviceWorld, TV } from './world.ts'
 
-t.test('lists the endpoint and the grant in the metadata', async (t) => {
+t.test('lists the device endpoint and grant in the metadata only with deviceGrant', async (t) => {
   const metadata = async (options: object) => {
     const { app } = await deviceWorld(t, options)
     return (await app.inject({ url: '/.well-known/oauth-authorization-server' })).json()
@@ -24,19 +24,27 @@ t.test('has no endpoint, page or grant without deviceGrant', async (t) => {
 })
 
 for (const [name, options, path] of [
-  ['the path of the endpoint', { deviceGrant: { path: '/auth/device' } }, 'deviceGrant.path'],
-  ['the path of the endpoint below another prefix', { prefix: '', deviceGrant: true }, 'deviceGrant.path'],
-  ['the path of another endpoint', { deviceGrant: { path: '/t' }, paths: { token: '/t' } }, 'deviceGrant.path'],
+  ['its page at the path of the device endpoint', { deviceGrant: { path: '/auth/device' } }, 'deviceGrant.path'],
+  [
+    'its page at the path of the device endpoint without a prefix',
+    { prefix: '', deviceGrant: true },
+    'deviceGrant.path'
+  ],
+  [
+    'its page at the path of another endpoint',
+    { deviceGrant: { path: '/t' }, paths: { token: '/t' } },
+    'deviceGrant.path'
+  ],
   ['a path without a slash', { deviceGrant: { path: 'device' } }, 'deviceGrant.path'],
   ['a parameter in the path', { deviceGrant: { path: '/:device' } }, 'deviceGrant.path'],
   ['no pages', { pages: false }, 'deviceGrant'],
-  ['an interval of no time', { deviceGrant: { interval: 0 } }, 'deviceGrant.interval'],
+  ['an interval of zero', { deviceGrant: { interval: 0 } }, 'deviceGrant.interval'],
   ['a life of a day', { deviceGrant: { expiresIn: 86_400 } }, 'deviceGrant.expiresIn'],
   ['an unknown field', { deviceGrant: { life: 1 } }, 'deviceGrant'],
-  ['a text', { deviceGrant: 'yes' }, 'deviceGrant'],
-  ['null', { deviceGrant: null }, 'deviceGrant']
+  ['the value "yes"', { deviceGrant: 'yes' }, 'deviceGrant'],
+  ['the value null', { deviceGrant: null }, 'deviceGrant']
 ] as const)
-  t.test(`stops the start with ${name}`, async (t) => {
+  t.test(`stops the start if deviceGrant is set with ${name}`, async (t) => {
     await t.rejects(deviceWorld(t, options as object), {
       code: 'FST_AUTHORITY_INVALID_OPTIONS',
       message: new RegExp(path.replace('.', String.raw`\.`))

@@ -17,7 +17,7 @@ t.test('ADV-BA-1.6.11 lets only the user who entered the code first decide about
   t.equal((await decide(ann, user_code, 'allow')).statusCode, 303)
 })
 
-t.test('asks again when a form names another session than that of the browser', async (t) => {
+t.test('asks for the decision again when a form names another session than that of the browser', async (t) => {
   const { ask, poll, signedIn } = await deviceWorld(t)
   const { device_code, user_code } = await ask()
   const browser = await signedIn()
@@ -47,7 +47,7 @@ t.test('asks for a new sign-in and the code again if the sign-in became stale on
   t.equal((await poll(device_code)).statusCode, 200)
 })
 
-t.test('R8628-5.1 counts only well-formed wrong codes, per user and per address', async (t) => {
+t.test('R8628-5.1 limits well-formed wrong codes of an address, and does not count malformed ones', async (t) => {
   const { app, ask, clock, enter, signedIn } = await deviceWorld(t, { rateLimit: { login: false, register: false } })
   await signUp(app, 'eve')
   const { user_code } = await ask()
@@ -66,12 +66,15 @@ t.test('R8628-5.1 counts only well-formed wrong codes, per user and per address'
 const SAFE: Client = { clientId: 'safe', grantTypes: [DEVICE_GRANT], clientSecret: SECRET }
 const basic = `Basic ${Buffer.from(`safe:${SECRET}`).toString('base64')}`
 
-t.test('limits the device requests of an address by clients without a secret', async (t) => {
-  const { ask, post } = await deviceWorld(t, { rateLimit: { device: { max: 1 } }, clients: [TV, SAFE] })
-  for (let asked = 0; asked < 20; asked++) await ask()
-  t.equal((await post('/auth/device', { client_id: 'tv' })).statusCode, 429)
-  t.equal((await post('/auth/device', {}, { authorization: basic })).statusCode, 200)
-})
+t.test(
+  'limits the device requests of an address by clients without a secret, but not by clients with one',
+  async (t) => {
+    const { ask, post } = await deviceWorld(t, { rateLimit: { device: { max: 1 } }, clients: [TV, SAFE] })
+    for (let asked = 0; asked < 20; asked++) await ask()
+    t.equal((await post('/auth/device', { client_id: 'tv' })).statusCode, 429)
+    t.equal((await post('/auth/device', {}, { authorization: basic })).statusCode, 200)
+  }
+)
 
 t.test('does not reveal whether a code exists before the user has signed in', async (t) => {
   const { app, ask } = await deviceWorld(t)

@@ -109,7 +109,7 @@ t.test('reports insufficient_scope in the challenge of the scheme that the reque
   t.match(refused.headers['www-authenticate'], /^Bearer resource_metadata=.*, DPoP error="insufficient_scope"/)
 })
 
-t.test('refuses a bound token in app.authority.verify and in a form', async (t) => {
+t.test('refuses a bound token in app.authority.verify and in a form body', async (t) => {
   const test = await dpopApp(t)
   const key = signingKey()
   const { access_token: token } = (await ask(test, password('app'), key)).body

@@ -11,7 +11,7 @@ const secret = SECRETS
 const nonceOf = ({ headers }: { headers: Record<string, unknown> }): string => String(headers['dpop-nonce'])
 
 // covers R9449-8, R9449-9
-t.test('demands a nonce at the token endpoint and each guard, and accepts a proof that contains it', async (t) => {
+t.test('demands a nonce at the token endpoint and at guards, and accepts a proof that contains it', async (t) => {
   const test = await dpopApp(t, { dpop, secret })
   const key = signingKey()
   const wanted = { clock: test.clock, url: TOKEN_URL, method: 'POST' }

@@ -12,7 +12,7 @@ async function start(options: Partial<AuthorityOptions>): Promise<void> {
   await app.close()
 }
 
-t.test('stops a start whose options can not work, and names the option', async (t) => {
+t.test('stops the start for an invalid DPoP option, and names the option', async (t) => {
   const { assertions: _none, ...state } = memoryState()
   const rows: Array<[Partial<AuthorityOptions>, RegExp]> = [
     [{ dpop: 'yes' as never }, /dpop/],

@@ -53,7 +53,7 @@ t.test('binds the tokens of each grant to the key of the proof', async (t) => {
   t.notOk('cnf' in claimsOf(plain.body.access_token))
 })
 
-t.test('refuses every bad proof, and keeps the code valid', async (t) => {
+t.test('refuses invalid proofs at the token endpoint, and keeps the code valid', async (t) => {
   const test = await dpopApp(t)
   const key = signingKey()
   const wanted = { clock: test.clock, url: TOKEN_URL, method: 'POST' }

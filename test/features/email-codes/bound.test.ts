@@ -61,7 +61,7 @@ t.test('rejects the code of an account that a connection manages, and sends no f
 
 for (const hasPassword of [true, false]) {
   t.test(
-    `rejects an earlier link after the owner of the mailbox took over an account with${hasPassword ? '' : 'out'} a password`,
+    `rejects an earlier reset link after the owner of the mailbox took over an account with${hasPassword ? '' : 'out'} a password`,
     async (t) => {
       const memory = memoryUserStore()
       const users = hasPassword
@@ -167,7 +167,7 @@ for (const [what, change] of [
   ['a disabled account', { disabled: true }],
   ['an account that a connection manages', { username: MANAGED }]
 ] as const) {
-  t.test(`ends the session of a code at once when its account changed after the commit: ${what}`, async (t) => {
+  t.test(`ends the new session if the account changed while a code was redeemed: ${what}`, async (t) => {
     const state = memoryState()
     const { browserSessions } = state
     const subject = await emailApp(t, {

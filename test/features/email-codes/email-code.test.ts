@@ -39,7 +39,7 @@ t.test('signs a user in by an emailed code in the browser that asked for it', as
 })
 
 // covers ASVS-6.6.2
-t.test('names the browser and the time in the message, and rejects the code elsewhere', async (t) => {
+t.test('names the browser and the time in the message, and rejects the code in another browser', async (t) => {
   const subject = await emailApp(t)
   await subject.browser.submit(
     PAGE,
@@ -66,7 +66,7 @@ t.test('names the browser and the time in the message, and rejects the code else
 })
 
 // covers EC-03 EC-04 ADV-GHSA-9pvm-fcf6-9234 EC-07 ASVS-6.5.4 ASVS-6.6.3
-t.test('rejects the sixth guess unchecked, without any rate limit', async (t) => {
+t.test('rejects a sixth guess even if it is correct, also without a rate limit', async (t) => {
   const subject = await emailApp(t, { state: delayed(memoryState()) })
   const { browser } = subject
   await ask(browser)
@@ -119,7 +119,7 @@ for (const [offset, works] of [
   [0, false],
   [1, false]
 ] as const) {
-  t.test(`an emailed code ${works ? 'works' : 'does not work'} ${offset} ms from its end`, async (t) => {
+  t.test(`${works ? 'accepts' : 'rejects'} an emailed code at its expiry plus ${offset} ms`, async (t) => {
     const subject = await emailApp(t, { emailSignIn: { expiresIn: 120 } })
     await ask(subject.browser)
     const { code } = await subject.mail()
@@ -193,7 +193,7 @@ t.test('does not count a malformed code as a guess', async (t) => {
 })
 
 // covers EC-08
-t.test('sends a mailbox three codes an hour, and accepts three requests an hour from an address', async (t) => {
+t.test('sends a mailbox three codes an hour, and accepts three requests an hour from an IP address', async (t) => {
   const subject = await emailApp(t, { rateLimit: {} })
   const from = async (username: string, remoteAddress: string) =>
     (
@@ -243,7 +243,7 @@ t.test('sends a mailbox three codes an hour, and accepts three requests an hour 
 })
 
 // covers EC-09 ADV-GHSA-qq9h-g4jm-xgf3
-t.test('gives an account made with a foreign address to the owner of the mailbox', async (t) => {
+t.test('gives an account that a stranger registered to the owner of the email address after a code', async (t) => {
   const factors = memoryFactorStore()
   const subject = await emailApp(t, { factors }, { verified: false })
   const { app, sub } = subject
@@ -285,7 +285,7 @@ t.test('gives an account made with a foreign address to the owner of the mailbox
   t.equal((await subject.browser.get('/auth/account')).statusCode, 200)
 })
 
-t.test('keeps the password and the sessions of a confirmed account', async (t) => {
+t.test('keeps the password and other sessions of a confirmed account after a sign-in by a code', async (t) => {
   const subject = await emailApp(t)
   const other = testBrowser(subject.app)
   await logIn(other, ANN)
@@ -376,7 +376,7 @@ t.test('answers 503 without a message when the store is unavailable', async (t) 
 })
 
 for (const answer of ['yes', true, null, undefined, {}, 'Redeemed']) {
-  t.test(`signs nobody in when the store answers ${JSON.stringify(answer) ?? 'undefined'}`, async (t) => {
+  t.test(`signs nobody in when redeemCode returns ${JSON.stringify(answer) ?? 'undefined'}`, async (t) => {
     const state = memoryState()
     const subject = await emailApp(t, {
       state: { ...state, oneTimeTokens: { ...state.oneTimeTokens, redeemCode: async () => answer as 'redeemed' } }
@@ -387,7 +387,7 @@ for (const answer of ['yes', true, null, undefined, {}, 'Redeemed']) {
   })
 }
 
-t.test('has no page, no link and no route without the option', async (t) => {
+t.test('has no sign-in by an emailed code without emailSignIn', async (t) => {
   const subject = await emailApp(t, { emailSignIn: false })
   t.equal((await subject.browser.get(PAGE)).statusCode, 404)
   t.equal((await subject.browser.get('/auth/email-link?token=x')).statusCode, 404)
@@ -405,7 +405,7 @@ t.test('sends no code for a form from another site', async (t) => {
   t.same(subject.sent(), [])
 })
 
-t.test('puts the code into no log line and no error of the mailer', async (t) => {
+t.test('keeps the code out of logs and events when the error of the mailer contains it', async (t) => {
   const lines: string[] = []
   const sent: string[] = []
   const users = memoryUserStore()
@@ -441,7 +441,7 @@ t.test('puts the code into no log line and no error of the mailer', async (t) =>
   for (const secret of sent) t.notMatch(lines.join('\n') + JSON.stringify(subject.events), secret)
 })
 
-t.test('offers its page to a host with its own sign-in page', async (t) => {
+t.test('serves the email code page when the host has its own sign-in page', async (t) => {
   const { browser, mail } = await emailApp(t, { pages: { loginUrl: '/sign-in' } })
   const here = '?return_to=%2Fcart'
   const shown = await browser.get(`${PAGE}${here}`)

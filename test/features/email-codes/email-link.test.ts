@@ -17,7 +17,7 @@ async function press(browser: TestBrowser, url: string): Promise<LightMyRequestR
 }
 
 // covers EC-01 EC-02
-t.test('opening the link signs nobody in, and shows a button only in the browser that asked', async (t) => {
+t.test('signs nobody in when a link is opened, and shows a button only in the browser that asked', async (t) => {
   const subject = await emailApp(t)
   await ask(subject.browser)
   const { url } = await subject.mail()
@@ -68,7 +68,7 @@ for (const [what, token] of [
   ['huge', 'x'.repeat(5000)],
   ['of another kind', 'v1.aaaaaaaa.bbbb.cccc']
 ] as const) {
-  t.test(`shows an error page with a way to a new link for a link that is ${what}`, async (t) => {
+  t.test(`shows an error page that links to the email code page for a link that is ${what}`, async (t) => {
     const subject = await emailApp(t)
     const reply = await subject.browser.get(`/auth/email-link?token=${token}`)
     t.equal(reply.statusCode, 400)
@@ -138,7 +138,7 @@ t.test('rejects the code of one authorization request in another', async (t) => 
   t.notOk(hasSession(subject.browser))
 })
 
-t.test('prompt=none shows no page, and a code does not satisfy acr_values=password', async (t) => {
+t.test('answers prompt=none without a page, and rejects an emailed code for acr_values=password', async (t) => {
   const subject = await oidcApp(t)
   const { browser } = subject
   t.equal(
@@ -233,7 +233,7 @@ t.test('sign-up: asks for the required fields after the correct code, and create
 })
 
 t.test(
-  'lets a user without a password confirm irreversible actions by a fresh code, also with a second factor',
+  'lets a user without a password delete the account after a fresh code, and a second factor if they have one',
   async (t) => {
     const subject = await emailApp(t, { emailSignIn: { signUp: true }, factors: memoryFactorStore() })
     const { browser, clock } = subject

@@ -9,7 +9,7 @@ const { setEmailVerified: _verified, ...withoutVerified } = memoryUserStore()
 const { redeemCode: _redeem, ...withoutCodes } = state.oneTimeTokens
 
 const REFUSED: Array<[what: string, options: Partial<AuthorityOptions>, error: RegExp]> = [
-  ['no messages', { sendMessage: undefined }, /Invalid option "emailSignIn": .*sendMessage is set/],
+  ['no sendMessage', { sendMessage: undefined }, /Invalid option "emailSignIn": .*sendMessage is set/],
   ['no pages', { pages: false }, /Invalid option "emailSignIn": .*hosted pages/],
   [
     'a user store that can not end a password',
@@ -33,12 +33,12 @@ const REFUSED: Array<[what: string, options: Partial<AuthorityOptions>, error: R
     /Invalid option "emailSignIn\.signUp"/
   ],
   ['codes of more than ten minutes', { emailSignIn: { expiresIn: 601 } }, /Invalid option "emailSignIn/],
-  ['codes of no time', { emailSignIn: { expiresIn: 0 } }, /Invalid option "emailSignIn/],
-  ['true', { emailSignIn: true as never }, /Invalid option "emailSignIn"/]
+  ['codes that expire after zero seconds', { emailSignIn: { expiresIn: 0 } }, /Invalid option "emailSignIn/],
+  ['the value true', { emailSignIn: true as never }, /Invalid option "emailSignIn"/]
 ]
 
 for (const [what, options, error] of REFUSED) {
-  t.test(`stops the start for ${what}`, async (t) => {
+  t.test(`stops the start if emailSignIn is set with ${what}`, async (t) => {
     await t.rejects(testApp({ emailSignIn: {}, ...options }), error)
   })
 }

@@ -18,7 +18,7 @@ async function annAtHome(t: Parameters<typeof emailApp>[0], options: Parameters<
   return subject
 }
 
-t.test('strangers at their limit do not prevent a user from asking in a known browser', async (t) => {
+t.test('accepts code requests from a known browser after strangers reached the limit', async (t) => {
   const subject = await annAtHome(t, { rateLimit: { emailCode: { windowMs: 3_600_000, max: 3 }, register: false } })
   const from = async (browser: typeof subject.browser, address: string, username = ANN) =>
     (
@@ -97,7 +97,7 @@ t.test('forgets a known browser when the password changes, and rejects a made-up
   t.match((await enter(subject.browser, (await subject.mail()).code)).body, /Too many wrong codes/)
 })
 
-t.test('a stranger who asks and guesses uses up neither the code nor the guesses of a known browser', async (t) => {
+t.test('keeps the code and the guesses of a known browser after requests and guesses of a stranger', async (t) => {
   const subject = await annAtHome(t)
   const stranger = testBrowser(subject.app)
   await ask(subject.browser)
@@ -114,7 +114,7 @@ t.test('a stranger who asks and guesses uses up neither the code nor the guesses
 })
 
 // covers EC-07
-t.test('gives a known browser five guesses, however often it asks', async (t) => {
+t.test('gives a known browser five guesses, also after it asks for a new code', async (t) => {
   const subject = await annAtHome(t)
   await ask(subject.browser)
   const { code } = await subject.mail()
@@ -141,7 +141,7 @@ t.test('accepts the link in the known browser that asked, after later requests o
   t.ok(hasSession(subject.browser))
 })
 
-t.test('queries no user for a browser without the cookie, and answers 503 during an outage', async (t) => {
+t.test('queries no user for a limited browser without a device cookie, and answers 503 during an outage', async (t) => {
   const subject = await annAtHome(t, { rateLimit: { emailCode: { windowMs: 3_600_000, max: 1 }, register: false } })
   let lookUps = 0
   const { findByUsername } = subject.users
@@ -164,7 +164,7 @@ t.test('queries no user for a browser without the cookie, and answers 503 during
 })
 
 // covers EC-06
-t.test('makes the same store calls for an unknown address, also in a browser known for another', async (t) => {
+t.test('makes the same store calls for an unknown address, also in a browser known for another user', async (t) => {
   const calls: string[] = []
   const told = <Store extends object>(name: string, store: Store): Store =>
     new Proxy(store, {

@@ -95,7 +95,7 @@ t.test('offers a passkey after a sign-up by the link, and after the required fie
 })
 
 t.test(
-  'offers no passkey without browser support or when disabled, regardless of earlier prompts for other accounts',
+  'offers no passkey without browser support or when disabled, but offers one after a prompt for another account',
   async (t) => {
     const onTo = async (
       options: Partial<AuthorityOptions>,

@@ -45,9 +45,9 @@ for (const by of ['code', 'link'] as const) {
     ['prompt=login', { prompt: 'login' }],
     ['max_age=0', { max_age: '0' }],
     ['max_age=60', { max_age: '60' }],
-    ['both, and consent', { prompt: 'login consent', max_age: '60' }]
+    ['prompt=login consent', { prompt: 'login consent', max_age: '60' }]
   ] as const) {
-    t.test(`satisfies ${what} by a new sign-in by the ${by}, with its time in the ID token`, async (t) => {
+    t.test(`asks for a new sign-in by the ${by} for ${what}, and then continues the request`, async (t) => {
       const subject = await signedIn(t)
       const { app, clock, browser } = subject
       const before = Math.floor(clock.now() / 1000)
@@ -70,7 +70,7 @@ for (const by of ['code', 'link'] as const) {
   }
 }
 
-t.test('satisfies a request only after the correct code', async (t) => {
+t.test('satisfies prompt=login only after the correct code', async (t) => {
   const subject = await signedIn(t)
   const { browser } = subject
   const path = authorizePath({ prompt: 'login' })
@@ -84,7 +84,7 @@ t.test('satisfies a request only after the correct code', async (t) => {
   t.match(done.url, `${CALLBACK}?code=`)
 })
 
-t.test('shows the page, its errors and the next page in the language of ui_locales', async (t) => {
+t.test('shows the email code page, its errors and the link page in the language of ui_locales', async (t) => {
   const subject = await signedIn(t)
   const { page } = await through(subject, authorizePath({ prompt: 'login', ui_locales: 'de fr' }), 'code')
   t.match(page, '<html lang="de"')

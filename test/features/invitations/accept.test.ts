@@ -5,7 +5,7 @@ import { BOB, kindsOf, namesOf, PAGE, PASSWORD, visitor, withInvited } from './s
 
 const WEEK_MS = 7 * 86_400_000
 
-t.test('sets a password, confirms the address and signs nobody in, also with registration closed', async (t) => {
+t.test('sets a password and confirms the address by an invitation, and signs nobody in', async (t) => {
   const test = await withInvited(t, { registration: false })
   const { app, browser, open, accept, users, id, token } = test
   for (let time = 0; time < 2; time++) {
@@ -42,7 +42,7 @@ t.test('sets a password, confirms the address and signs nobody in, also with reg
   t.notOk(kindsOf(test).includes('password_changed'), 'no mail warns of the first password')
 })
 
-t.test('keeps the time of the proof of the address when an older confirmation link is used afterwards', async (t) => {
+t.test('keeps the time when an invitation confirmed the address if an older confirmation link is used', async (t) => {
   const { app, accept, clock, id, messages, store, users } = await withInvited(t)
   await users.update(id, { email: 'bob@new.example' })
   const { token: confirmation } = await messages.next('verify_email')
@@ -69,7 +69,7 @@ t.test('accepts one of 50 parallel forms, and stores the password of that form',
 })
 
 // covers ADV-CVE-2026-37982
-t.test('says that an accepted invitation is done, and sets no other password', async (t) => {
+t.test('shows an accepted invitation as done, and rejects another password', async (t) => {
   const { app, open, accept, visit, token } = await withInvited(t)
   await accept(token)
   for (const { open: again } of [{ open }, visit()]) {
@@ -174,7 +174,7 @@ t.test('does not let another account with the invited address accept without the
   t.match(await users.get(eve), { emailVerified: false })
 })
 
-t.test('rejects forms from other sites', async (t) => {
+t.test('rejects an invitation form from another site', async (t) => {
   const { browser, users, id, token } = await withInvited(t)
   for (const headers of [
     { 'sec-fetch-site': 'cross-site' },
@@ -186,7 +186,7 @@ t.test('rejects forms from other sites', async (t) => {
   t.match(await users.get(id), { hasPassword: false })
 })
 
-t.test('counts invalid tokens under the rate limit rule refresh', async (t) => {
+t.test('counts invalid invitation tokens toward rateLimit.refresh', async (t) => {
   const { app, close } = await testApp({ rateLimit: { refresh: { max: 2, windowMs: 60_000 } } })
   t.teardown(close)
   const { accept } = visitor(app)

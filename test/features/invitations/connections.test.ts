@@ -41,7 +41,7 @@ async function scene(
   return { ...test, store: users, users: manage, id, token, open, through }
 }
 
-t.test('links the identity, confirms the address and signs nobody in', async (t) => {
+t.test('links the identity and confirms the address by an invitation, and signs nobody in', async (t) => {
   const test = await scene(t)
   const page = await test.open(test.token)
   t.match(page.body, `/auth/connect/acme?invitation=${test.token}`)
@@ -149,7 +149,7 @@ t.test('accepts an invitation to an address of an enforced connection only throu
   await t.rejects(signIn(test.app, BOB, PASSWORD))
 })
 
-t.test('offers no connection that is limited to other domains', async (t) => {
+t.test('offers no connection that is limited to other domains on the invitation page', async (t) => {
   const test = await scene(t, undefined, { domains: ['corp.example'] })
   const page = await test.open(test.token)
   t.match(page.body, /connect\/other[^]*type="password"|type="password"[^]*connect\/other/)
@@ -157,7 +157,7 @@ t.test('offers no connection that is limited to other domains', async (t) => {
   t.equal((await test.through()).reply.statusCode, 403)
 })
 
-t.test('removes links that a stranger added to the invited account before', async (t) => {
+t.test('removes identity links that a stranger added to the invited account before', async (t) => {
   const test = await scene(t)
   await test.store.linkIdentity?.(test.id, {
     issuer: OTHER,

@@ -30,7 +30,7 @@ function stores(method: string) {
   return { faults, users: failing(memoryUserStore(), isDown), state }
 }
 
-t.test('accepts the same form again after any store call failed', async (t) => {
+t.test('accepts the same invitation form again after a store call failed', async (t) => {
   for (const method of ['findById', 'setPasswordHash', 'setEmailVerified', 'find', 'consume', 'put', 'listConsents']) {
     const { faults, ...parts } = stores(method)
     const test = await withInvited(t, parts)

@@ -4,7 +4,7 @@ import { ISSUER } from '../../support/app.ts'
 import { formAction } from '../../support/browser.ts'
 import { answerOf, PAR, type Sent, THIRD, world } from './world.ts'
 
-t.test('leads a browser that brings the request_uri through the sign-in to a code', async (t) => {
+t.test('issues a code after the sign-in to a browser that presents the request_uri', async (t) => {
   const { addressOf, app, browser, push, redeem, signIn } = await world(t)
   const pushed = await push()
   t.equal(pushed.statusCode, 201)
@@ -31,7 +31,7 @@ t.test('leads a browser that brings the request_uri through the sign-in to a cod
   })
 })
 
-t.test('allows a request_uri to be opened many times, but issues one code for it', async (t) => {
+t.test('allows a browser to open a request_uri twice, but issues one code for it', async (t) => {
   const { addressOf, browser, other, push, redeem, signIn } = await world(t)
   const address = addressOf(await push())
   await browser.get(address)
@@ -66,7 +66,7 @@ t.test('issues a code to one of 50 parallel requests with one request_uri', asyn
 })
 
 // covers ADV-CVE-2024-4540
-t.test('applies every pushed parameter, and puts none into a cookie or the log', async (t) => {
+t.test('applies the pushed state, language and login hint, and puts none into a cookie or the log', async (t) => {
   const { addressOf, browser, logs, push, signIn } = await world(t, {
     resources: [
       { resource: 'https://one.example', scopes: { 'one:read': 'one' } },
@@ -92,7 +92,7 @@ t.test('applies every pushed parameter, and puts none into a cookie or the log',
   t.notMatch(JSON.stringify(logs.lines), /hint@example|kinds=of|urn:ietf:params:oauth:request_uri/)
 })
 
-t.test('asks for the pushed new sign-in once, whatever parameters the browser adds', async (t) => {
+t.test('asks once for the new sign-in that was pushed, although the browser adds prompt=none', async (t) => {
   for (const asks of [{ prompt: 'login' }, { max_age: '0' }, { prompt: 'select_account' }] as Sent[]) {
     const { addressOf, browser, clock, push, signIn } = await world(t)
     await signIn(await browser.get(addressOf(await push())))

@@ -123,7 +123,7 @@ t.test('stops the start if a client has keys and the state has no assertions', a
   })
 })
 
-t.test('checks the keys of a client from a client store, and rejects a symmetric one', async (t) => {
+t.test('rejects a client of a client store when its key becomes symmetric', async (t) => {
   const rows = new Map<string, Client>([['machine', machine]])
   const test = await started(t, { clients: { findById: async (id) => rows.get(id) ?? null } })
   t.equal((await ask(test, signed(assertionOf(test)))).status, 200)

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Fastify from 'fastify'
-// @ts-expect-error -- it has no types of its own
+// @ts-expect-error -- oidc-provider ships no types
 import Provider from 'oidc-provider'
 import t from '../../support/tap.ts'
 import authPlugin, { memoryUserStore } from '../../../lib/index.ts'
@@ -35,7 +35,7 @@ async function tokenFrom(url: string, fields: Record<string, string>, headers: R
   return (await reply.json()) as { access_token: string; token_type: string }
 }
 
-t.test('guards an API with tokens of fastify-authority, and sees a revocation', async (t) => {
+t.test('guards an API with tokens of fastify-authority, and rejects a revoked one', async (t) => {
   const port = await freePort()
   const issuer = `http://127.0.0.1:${port}`
   const service = Fastify()

@@ -130,7 +130,7 @@ for (const [has, ...led] of TABLE) {
   )
 }
 
-t.test('reports that the user has no other proof if passkeys are unavailable', async (t) => {
+t.test('answers an error after an email code if the account can add no other proof', async (t) => {
   const { to } = await byMail(t, { app: true }, { mfa: { methods: ['totp', 'recovery_code'] } })
   t.strictSame([await to('/password'), await to('/mfa'), await to('/phr')], [NOTHING, NOTHING, NOTHING])
   const none = await byMail(t, {}, { factors: undefined, clients: [] })
@@ -139,7 +139,7 @@ t.test('reports that the user has no other proof if passkeys are unavailable', a
   t.equal(await one.to('/password'), AGAIN)
 })
 
-t.test('accepts a linked identity and the app as proof while the connection exists', async (t) => {
+t.test('asks for the linked identity and the app after an email code while the connection exists', async (t) => {
   const connections = [
     oidc({ id: 'idp', issuer: 'https://idp.example', clientId: 'us', clientSecret: 'a secret of ours' })
   ]
@@ -172,7 +172,7 @@ t.test('accepts a linked identity and the app as proof while the connection exis
   t.match((await browser.get(authorizePath({ acr_values: 'connection' }))).headers.location, /^\/auth\/login\?/)
 })
 
-t.test('accepts a security key with a linked identity as it does with a password', async (t) => {
+t.test('asks for the linked identity and the security key for acr password and mfa after an email code', async (t) => {
   const connections = [
     oidc({ id: 'idp', issuer: 'https://idp.example', clientId: 'us', clientSecret: 'a secret of ours' })
   ]
@@ -203,7 +203,7 @@ t.test('does not count passkeys of a former Relying Party ID as a proof', async 
   t.strictSame([await to('/password'), await to('/mfa'), await to('/phr')], [PASSKEY, PASSKEY, PASSKEY])
 })
 
-t.test('asks a user with another first factor for the missing proof', async (t) => {
+t.test('asks for the missing proof after a sign-in by password, by a connection or by the host', async (t) => {
   const connections = [
     oidc({ id: 'idp', issuer: 'https://idp.example', clientId: 'us', clientSecret: 'a secret of ours' })
   ]
@@ -303,29 +303,26 @@ t.test('returns an error if the account cannot reach the requested acr, and else
   t.strictSame(await outcome({ app: true }, { acr_values: 'mfa email' }), ['code', 'code'], 'one of them is enough')
 })
 
-t.test(
-  'lets a user without a password who lost the only passkey change the account by a code and a recovery code',
-  async (t) => {
-    const { browser, app, to } = await byMail(t, { passkey: true })
-    for (const page of [
-      '/auth/security',
-      '/auth/security/totp',
-      '/auth/security/passkeys',
-      '/auth/account/email',
-      '/auth/account/remove'
-    ])
-      t.equal(await to(page), 200, page)
-    const { body } = await browser.get('/auth/security')
-    t.match(body, 'name="factor"', 'the lost one can be removed')
-    t.notMatch(body, 'your password alone', 'of a password that they do not have nothing is said')
-    const { factors } = await app.authority.factors('ann')
-    t.equal(factors.length, 1)
-    const totp = await browser.get('/auth/security/totp')
-    t.match(totp.body, '<code dir="ltr">', 'and an app set up')
-  }
-)
+t.test('opens the account pages to a user with a passkey alone after an email code and a recovery code', async (t) => {
+  const { browser, app, to } = await byMail(t, { passkey: true })
+  for (const page of [
+    '/auth/security',
+    '/auth/security/totp',
+    '/auth/security/passkeys',
+    '/auth/account/email',
+    '/auth/account/remove'
+  ])
+    t.equal(await to(page), 200, page)
+  const { body } = await browser.get('/auth/security')
+  t.match(body, 'name="factor"', 'the lost one can be removed')
+  t.notMatch(body, 'your password alone', 'of a password that they do not have nothing is said')
+  const { factors } = await app.authority.factors('ann')
+  t.equal(factors.length, 1)
+  const totp = await browser.get('/auth/security/totp')
+  t.match(totp.body, '<code dir="ltr">', 'and an app set up')
+})
 
-t.test('rejects a change by an email code and the app if the user has a password', async (t) => {
+t.test('shows no key for a new app after an email code and the app if the user has a password', async (t) => {
   const stale = /<code dir="ltr">/
   const both = await byMail(t, { password: true, app: true })
   t.notMatch((await both.browser.get('/auth/security/totp')).body, stale)

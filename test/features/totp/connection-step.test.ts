@@ -114,7 +114,7 @@ t.test('answers 503 to linking while the factor store is down, and asks for no n
   t.equal((await test.browser.submit('/auth/connect/acme/link', {})).statusCode, 200)
 })
 
-t.test('keeps the app, and removes the other link and the password, at a take-over', async (t) => {
+t.test('keeps the app, but removes the password and links, when a connection takes over an account', async (t) => {
   const users = memoryUserStore()
   const test = await connectApp(t, {
     users,

@@ -9,7 +9,7 @@ import { answerOn } from '../../support/passkey-pages.ts'
 import t from '../../support/tap.ts'
 import { ANN, ask, emailApp, enter, hasSession } from '../email-codes/support.ts'
 
-t.test('signs nobody in by a code before the second factor that the host imported', async (t) => {
+t.test('signs a user with an imported app in by an emailed code only after a code of the app', async (t) => {
   const factors = memoryFactorStore()
   const subject = await emailApp(t, { factors }, { verified: false })
   const { app, sub, users, clock, browser } = subject
@@ -31,7 +31,7 @@ t.test('signs nobody in by a code before the second factor that the host importe
   t.equal((await browser.get('/auth/account')).statusCode, 200)
 })
 
-t.test('requires an existing password or passkey for irreversible actions, not an emailed code', async (t) => {
+t.test('rejects the removal of a factor after an emailed code if the user has a password or a passkey', async (t) => {
   for (const [what, hasPassword, hasPasskey] of [
     ['a password', true, false],
     ['a passkey', false, true]

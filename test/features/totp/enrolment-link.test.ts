@@ -50,7 +50,7 @@ async function setUp({ clock }: Pick<FactorApp, 'clock'>, browser: TestBrowser) 
 }
 
 // covers ASVS-6.4.6
-t.test('signs a user who lost all factors in by a link, and sets up a new factor', async (t) => {
+t.test('lets a user who lost all factors set up a new one by a link and the password', async (t) => {
   const subject = await factorApp(t)
   const { app, sub, clock } = subject
   await t.rejects(
@@ -131,7 +131,7 @@ t.test('accepts one of fifty parallel uses of a link, and rejects later uses', a
 })
 
 // covers ADV-CVE-2026-37982
-t.test('adds one factor for one enrolment cookie, however often it is sent', async (t) => {
+t.test('accepts an enrolment cookie for one factor, and not again after a reset', async (t) => {
   const subject = await bare(t)
   const { app, sub } = subject
   const browser = testBrowser(app)
@@ -149,7 +149,7 @@ t.test('adds one factor for one enrolment cookie, however often it is sent', asy
 })
 
 // covers ADV-CVE-2026-32132
-t.test('expires the link and the enrolment cookie to the millisecond', async (t) => {
+t.test('expires the link after a day and the enrolment cookie after an hour, to the millisecond', async (t) => {
   const subject = await bare(t)
   const { app, clock } = subject
   const url = await linkOf(subject)
@@ -246,7 +246,7 @@ t.test(
   }
 )
 
-t.test('voids the enrolment by a new link or a reset between sign-in and set-up', async (t) => {
+t.test('voids the enrolment after a new link or a reset between sign-in and set-up', async (t) => {
   for (const end of [
     async ({ app, sub }: FactorApp) => {
       await app.authority.startEnrolment(sub)
@@ -325,7 +325,7 @@ t.test('applies the link only to its own user, in the browser that opened it', a
   t.equal((await logIn(elsewhere)).headers.location, '/', 'another browser of hers is not')
 })
 
-t.test('refuses a missing, empty, wrong, huge, cut or foreign link', async (t) => {
+t.test('refuses a missing, empty, wrong, huge, cut or foreign enrolment link', async (t) => {
   const subject = await bare(t)
   const { app, sub } = subject
   const token = tokenOf(await linkOf(subject))
@@ -372,7 +372,7 @@ t.test('refuses a missing, empty, wrong, huge, cut or foreign link', async (t) =
   )
 })
 
-t.test('keeps the link valid while the store is down, and lets no user through', async (t) => {
+t.test('answers 503 to a link while the store is down, keeps it valid, and signs nobody in', async (t) => {
   const subject = await bare(t)
   const { app, broken, sub } = subject
   const url = await linkOf(subject)
@@ -391,7 +391,7 @@ t.test('keeps the link valid while the store is down, and lets no user through',
   await t.rejects(app.authority.startEnrolment(sub))
 })
 
-t.test('creates no link for invalid users or if the feature is off', async (t) => {
+t.test('creates no enrolment link for an invalid user or if the options exclude it', async (t) => {
   const subject = await bare(t)
   for (const bad of ['nobody', '', '\0', undefined, null, {}, 7])
     await t.rejects(subject.app.authority.startEnrolment(bad as string))
@@ -424,7 +424,7 @@ t.test('creates no link for invalid users or if the feature is off', async (t) =
   }
 })
 
-t.test('counts guesses at links under the rate limit, but never rejects a valid link', async (t) => {
+t.test('counts invalid enrolment links toward the rate limit, but accepts a valid link beyond it', async (t) => {
   const subject = await bare(t, { rateLimit: { refresh: { windowMs: 60_000, max: 2 } } })
   const browser = testBrowser(subject.app)
   const statuses = []
@@ -438,7 +438,7 @@ t.test('counts guesses at links under the rate limit, but never rejects a valid 
   )
 })
 
-t.test('leads to the set-up after a provider sign-in and from a custom sign-in page', async (t) => {
+t.test('leads from an enrolment link to the set-up by a provider sign-in or a custom sign-in page', async (t) => {
   const subject = await connectApp(t, { factors: memoryFactorStore() })
   await subject.through()
   const sub = (await subject.who()) ?? ''
@@ -497,7 +497,7 @@ t.test('rejects an enrolment cookie of another issuer with the same stores and s
   t.equal(await invited(ISSUER), SET_UP)
 })
 
-t.test('accepts links and enrolment cookies of another instance', async (t) => {
+t.test('accepts enrolment links and cookies of another instance', async (t) => {
   const [users, state, factors, secret] = [
     memoryUserStore(),
     memoryState(),
@@ -516,7 +516,7 @@ t.test('accepts links and enrolment cookies of another instance', async (t) => {
   t.equal((await logIn(elsewhere)).headers.location, SET_UP)
 })
 
-t.test('offers only a passkey if apps are not among the methods', async (t) => {
+t.test('offers only a passkey at the set-up if mfa.methods does not list apps', async (t) => {
   const subject = await bare(t, { mfa: { methods: ['passkey', 'recovery_code'] } })
   const browser = testBrowser(subject.app)
   await press(browser, await linkOf(subject))

@@ -223,7 +223,7 @@ for (const [index, { event, subject: make, act }] of ROWS.entries()) {
   })
 }
 
-t.test('has a case for every value in the event types', async (t) => {
+t.test('emits every second factor event, with every field value that the event types list', async (t) => {
   const source = readFileSync(new URL('../../../lib/events.ts', import.meta.url), 'utf8')
   const named = [
     ...source.matchAll(

@@ -99,7 +99,7 @@ t.test('exchanges the ID token of a user with a second factor for an mfa_token, 
   })
 })
 
-t.test('rejects the second step of a client that lost its right to the first', async (t) => {
+t.test('rejects the second step of a client that lost the token exchange grant', async (t) => {
   const clients = new Map([
     [
       'phone',

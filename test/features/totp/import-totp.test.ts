@@ -20,7 +20,7 @@ async function signInBy({ app, clock }: FactorApp, key: Uint8Array, username = '
 }
 
 // covers ADV-BA-9944
-t.test('accepts codes of an imported app with any key bytes and any base32 notation', async (t) => {
+t.test('accepts codes of an imported app with keys as bytes and in several base32 notations', async (t) => {
   const keys: Record<string, [secret: string | Uint8Array, key: Uint8Array]> = {
     'of RFC 6238, as bytes': [RFC_6238, RFC_6238],
     'as base32': [toBase32(RFC_6238), RFC_6238],
@@ -116,7 +116,7 @@ t.test('keeps the sessions of a user with a factor at an import, and reports a k
   t.not((await signedInAnywhere(browser)).length, 0)
 })
 
-t.test('adds nothing for an invalid key, and keeps the key out of the error', async (t) => {
+t.test('rejects an import with an invalid key, user or parameter, and adds nothing', async (t) => {
   const subject = await bare(t)
   const { app, sub, broken } = subject
   for (const secret of [

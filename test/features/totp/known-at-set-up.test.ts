@@ -1,4 +1,4 @@
-/** The browsers in which codes of an app count, and the client's view of that. */
+/** Browsers in which codes of a disabled app count, and the methods in mfa_required. */
 import t from '../../support/tap.ts'
 import { PASSWORD } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
@@ -21,7 +21,7 @@ t.test('accepts codes of a disabled app in the browser that set it up', async (t
   }
 })
 
-t.test('lists an app among the methods of mfa_required only where its codes count', async (t) => {
+t.test('omits a disabled app from the methods of mfa_required', async (t) => {
   const subject = await factorApp(t)
   const { app, store, sub } = subject
   const methods = async (): Promise<string[]> => {

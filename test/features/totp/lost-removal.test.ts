@@ -64,13 +64,13 @@ const told = ({ events, messages }: TestApp): [unknown[], unknown[]] => [
   messages.messages.filter(({ kind }) => kind === 'factor_removed').map((message) => Reflect.get(message, 'by'))
 ]
 
-for (const first of ['the look behind the reply', 'the repeat'] as const)
+for (const first of ['a check after the reply', 'a repeated reset'] as const)
   t.test(`sends one message for a reset whose answer the store lost, by ${first}`, async (t) => {
     const subject = await factorApp(t)
     const { app, sub, store, broken, clock } = subject
     loseOnce(store, 'removeFactorsOfUser')
     const reset = app.authority.resetFactors(sub, { by: 'admin-7' })
-    if (first === 'the repeat') {
+    if (first === 'a repeated reset') {
       const remove = store.removeFactorsOfUser.bind(store)
       store.removeFactorsOfUser = async (userId) => {
         broken.add('findFactors')
@@ -78,7 +78,7 @@ for (const first of ['the look behind the reply', 'the repeat'] as const)
       }
     }
     await t.rejects(reset, { message: 'the server is gone' })
-    if (first === 'the look behind the reply') await subject.messages.next('factor_removed')
+    if (first === 'a check after the reply') await subject.messages.next('factor_removed')
     broken.clear()
     t.equal(await app.authority.resetFactors(sub, { by: 'admin-7' }), 0)
     for (const ms of [1_000, 10_000]) {
@@ -96,7 +96,7 @@ t.test('sends no message for a reset that found no factor', async (t) => {
   t.same(told(subject), [[], []])
 })
 
-t.test('sends one message for a provisional factor that a proof of the mailbox removed', async (t) => {
+t.test('sends one message for a provisional factor whose removal by an email code lost its answer', async (t) => {
   const factors = memoryFactorStore()
   const subject = await emailApp(t, { factors }, { verified: false })
   const { sub, browser, app, clock } = subject

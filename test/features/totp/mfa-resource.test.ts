@@ -3,7 +3,7 @@ import { memoryFactorStore } from '../../../lib/index.ts'
 import { totpCode } from '../../../lib/testing/index.ts'
 import { ORDERS, password, started, token } from '../../http/support/apis.ts'
 
-t.test('keeps the API of a sign-in that a second factor ends', async (t) => {
+t.test('issues a token for the requested API after the second factor', async (t) => {
   const test = await started(t, { factors: memoryFactorStore(), secret: 'zyxwvutsrqponmlkjihgfedcba9876543210' })
   const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
   await test.app.authority.importTotp(test.ann.sub, { secret })

@@ -96,7 +96,7 @@ t.test('does not ask a remembered browser for the factor, and grants acr passwor
 })
 
 // covers TD-01
-t.test('asks for the second factor again for anything that needs more than a password', async (t) => {
+t.test('asks a remembered browser for the second factor if acr mfa or a new sign-in is required', async (t) => {
   const subject = await factorApp(t, remembering, {
     before(app) {
       app.get(
@@ -159,22 +159,22 @@ t.test('asks for the second factor again for anything that needs more than a pas
 })
 
 // covers TD-02
-t.test('forgets a browser after any change of the password or the factors, and on request', async (t) => {
+t.test('forgets a browser after a change of the password or the factors, and on request', async (t) => {
   const NEXT = 'a better horse battery'
   const cases: Record<string, (subject: FactorApp, browser: TestBrowser) => Promise<unknown>> = {
-    async 'another app'({ clock, browser }) {
+    async 'the addition of another app'({ clock, browser }) {
       clock.step(1)
       return await enrol({ clock }, browser, 'second')
     },
-    async 'one of two apps removed'({ app, clock, browser, sub }) {
+    async 'the removal of one of two apps'({ app, clock, browser, sub }) {
       await enrol({ clock }, browser, 'second')
       const { factors } = await app.authority.factors(sub)
       return await app.authority.removeFactor(sub, factors.find(({ name }) => name === 'second')?.id ?? '')
     },
-    'the host forgets': async ({ app, sub }) => {
+    'forgetDevices by the host': async ({ app, sub }) => {
       await app.authority.forgetDevices(sub)
     },
-    async 'the person forgets'({ events }, browser) {
+    async 'a request by the user'({ events }, browser) {
       const { body } = await browser.get('/auth/security')
       const { action } = formOf(body, body.indexOf('Remembered devices'))
       const reply = await browser.submit(action, { decision: 'forget' })
@@ -187,17 +187,17 @@ t.test('forgets a browser after any change of the password or the factors, and o
         [{ by: 'user', userId: String }]
       )
     },
-    async 'the password changed by the host'({ app, sub }) {
+    async 'a password change by the host'({ app, sub }) {
       await app.authority.changePassword(sub, NEXT)
       return NEXT
     },
-    async 'the password changed on the account page'(_subject, browser) {
+    async 'a password change on the account page'(_subject, browser) {
       const { body } = await browser.get('/auth/account/password')
       const reply = await browser.submit(formOf(body).action, { current_password: PASSWORD, password: NEXT })
       t.equal(reply.statusCode, 303)
       return NEXT
     },
-    async 'the password reset by a link'({ app, sub, messages }) {
+    async 'a password reset by a link'({ app, sub, messages }) {
       await app.authority.startPasswordReset(sub)
       const { token } = await messages.next('password_reset')
       const reply = await app.inject({
@@ -210,7 +210,7 @@ t.test('forgets a browser after any change of the password or the factors, and o
     }
   }
   for (const [cause, change] of Object.entries(cases)) {
-    await t.test(cause, async (t) => {
+    await t.test(`asks for the second factor again after ${cause}`, async (t) => {
       const subject = await factorApp(t, remembering)
       const browser = testBrowser(subject.app)
       await remember(subject, browser)
@@ -224,7 +224,7 @@ t.test('forgets a browser after any change of the password or the factors, and o
       t.equal(await isAsked(other, '', 'ann', password), true)
     })
   }
-  await t.test('asks again after a reset and a new enrolment', async (t) => {
+  await t.test('asks for the second factor again after a reset and a new enrolment', async (t) => {
     const subject = await factorApp(t, remembering)
     const browser = testBrowser(subject.app)
     await remember(subject, browser)
@@ -258,7 +258,7 @@ t.test('asks for the factor in a browser that is forgotten during the sign-in', 
 })
 
 // covers TD-03 ADV-BA-9203
-t.test('remembers up to four accounts in a browser, each separately', async (t) => {
+t.test('remembers four accounts in a browser, and forgets the oldest of five', async (t) => {
   const subject = await factorApp(t, remembering)
   const browser = testBrowser(subject.app)
   await remember(subject, browser)

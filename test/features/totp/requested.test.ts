@@ -15,7 +15,7 @@ const CLIENTS: Client[] = [
   { clientId: 'bank', redirectUris: [CALLBACK], acr: 'mfa' }
 ]
 
-t.test('does not loop a user without a second factor for an acr that needs one', async (t) => {
+t.test('answers unmet_authentication_requirements to acr mfa for a user without a second factor', async (t) => {
   const { app } = await factorApp(t, { clients: CLIENTS }, { enrolled: false })
   for (const params of [
     { acr_values: 'mfa' },
@@ -53,7 +53,7 @@ t.test('asks a user with a second factor for it when the request or the client r
   }
 })
 
-t.test('returns temporarily_unavailable while the factors are unreadable', async (t) => {
+t.test('answers temporarily_unavailable to acr mfa while the factors are unreadable', async (t) => {
   const subject = await factorApp(t, { clients: CLIENTS }, { enrolled: false })
   const browser = testBrowser(subject.app)
   await logIn(browser)
@@ -63,7 +63,7 @@ t.test('returns temporarily_unavailable while the factors are unreadable', async
   })
 })
 
-t.test('keeps the factors of an account until the account is removed', async (t) => {
+t.test('keeps the factors if the removal of the account fails, and removes them with the account', async (t) => {
   const users = memoryUserStore()
   const down = { remove: true }
   const subject = await factorApp(t, {
@@ -93,8 +93,8 @@ t.test('keeps the factors of an account until the account is removed', async (t)
   t.same((await store.findFactors(sub)).recoveryCodesLeft, 0)
 })
 
-/** `requireSession({ acr })` for a user with a password sign-in: the page that it leads to, or the refusal. */
-t.test('leads a user who cannot reach the acr to the set-up, without another proof first', async (t) => {
+/** The page or the error that `requireSession({ acr })` answers to a user with a password sign-in. */
+t.test('leads a user who lacks the factor for an acr to its set-up page', async (t) => {
   const subject = async (options: Partial<AuthorityOptions> = {}) => {
     const found = await factorApp(t, options, {
       enrolled: false,

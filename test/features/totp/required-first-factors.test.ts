@@ -115,7 +115,7 @@ t.test('rejects an app for an unconfirmed address by access token, also with an 
   t.match(await post('/confirm', { enrolment, code: codeFor(secret, clock.now()) }), { statusCode: 201 })
 })
 
-t.test('resends the message from the set-up page once in five minutes, and says so', async (t) => {
+t.test('resends the confirmation message from the set-up page at most once in five minutes', async (t) => {
   const users = memoryUserStore()
   const { app, clock, messages } = await factorApp(t, { ...REQUIRED, users }, { enrolled: false })
   await users.create?.({

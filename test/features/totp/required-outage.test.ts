@@ -42,7 +42,7 @@ async function eachLook(hook: Hook, act: (look: number) => Promise<void>): Promi
 for (const enrolled of [false, true]) {
   const whose = enrolled ? 'a user with an app' : 'a user without a second factor'
 
-  t.test(`answers 503 at each failing call of the hook for a sign-in of ${whose}, then recovers`, async (t) => {
+  t.test(`answers 503 at each failing call of mfa.required for a sign-in of ${whose}, then recovers`, async (t) => {
     const subject = await failing(t, { enrolled })
     const { app, hook, sub, clock, secret } = subject
     const before = (await app.authority.sessions(sub)).length
@@ -73,7 +73,7 @@ for (const enrolled of [false, true]) {
   })
 }
 
-t.test('answers 503 to the password grant at each failing call of the hook', async (t) => {
+t.test('answers 503 to the password grant at each failing call of mfa.required', async (t) => {
   const { app, hook, sub } = await failing(t, { enrolled: false })
   const payload = { grant_type: 'password', username: 'ann', password: PASSWORD }
   const looks = await eachLook(hook, async (look) => {
@@ -85,7 +85,7 @@ t.test('answers 503 to the password grant at each failing call of the hook', asy
   t.ok(looks > 0)
 })
 
-t.test('answers 503 to a session while the hook is down, and accepts it afterwards', async (t) => {
+t.test('answers 503 to a session while mfa.required fails, and accepts the session afterwards', async (t) => {
   const { app, hook } = await failing(t, { enrolled: false })
   const browser = testBrowser(app)
   await logIn(browser)
@@ -107,7 +107,7 @@ t.test('answers 503 to a session while the hook is down, and accepts it afterwar
   t.equal((await browser.get('/auth/account')).statusCode, 200)
 })
 
-t.test('keeps the refresh token valid while the hook is down', async (t) => {
+t.test('keeps the refresh token valid while mfa.required fails', async (t) => {
   const { app, hook } = await failing(t, { enrolled: false })
   let { refresh_token: token } = await signIn(app)
   const looks = await eachLook(hook, async (look) => {

@@ -143,7 +143,7 @@ t.test('does not count a right password as a failed attempt if a set-up is requi
 })
 
 // covers SF-02
-t.test('accepts a pending set-up once, for its own user and password, for ten minutes', async (t) => {
+t.test('accepts a pending set-up only for its own user and password, for ten minutes', async (t) => {
   const subject = await bare(t)
   const { app, clock } = subject
   await signUp(app, 'bob')
@@ -173,7 +173,7 @@ t.test('accepts a pending set-up once, for its own user and password, for ten mi
   t.match(await app.authority.factors(subject.sub), { factors: [] })
 })
 
-t.test('rejects a missing, empty, wrong or oversized field, and stores nothing', async (t) => {
+t.test('rejects a set-up form with a missing, empty, wrong or oversized field, and stores nothing', async (t) => {
   const subject = await bare(t)
   const browser = testBrowser(subject.app)
   await logIn(browser)
@@ -354,7 +354,7 @@ t.test('asks a signed-in user with a second factor to use it, and rejects anothe
   )
 })
 
-t.test('applies the policy for each user and each client', async (t) => {
+t.test('asks mfa.required for each user and client, and applies the answer', async (t) => {
   const asked: unknown[] = []
   const subject = await bare(t, (user, { client, clientId }) => {
     asked.push([user.username, client?.name ?? null, clientId])
@@ -423,7 +423,7 @@ t.test('leads a provider sign-in to the set-up, unless it reports acr mfa', asyn
 })
 
 // covers TOTP-07
-t.test('lets no user in while the hook or the store is down', async (t) => {
+t.test('signs nobody in while mfa.required or the factor store fails', async (t) => {
   for (const required of [
     () => {
       throw new Error('down')
@@ -456,7 +456,7 @@ t.test('lets no user in while the hook or the store is down', async (t) => {
   t.ok(makesCodes(await send()), 'and then goes on')
 })
 
-t.test('treats a hanging hook as an outage after five seconds, and tells the client', async (t) => {
+t.test('answers temporarily_unavailable or 503 when mfa.required hangs for five seconds', async (t) => {
   let answer: boolean | null = false
   const subject = await bare(t, async () => answer ?? (await new Promise<boolean>(() => {})))
   const browser = testBrowser(subject.app)
@@ -527,7 +527,7 @@ t.test('keeps the last required factor, unless the host removes it', async (t) =
   t.match((await logIn(testBrowser(app))).headers.location, /set-up/, 'the way back is the way in')
 })
 
-t.test('stops the start for contradictory options', async (t) => {
+t.test('stops the start for invalid or contradictory mfa options', async (t) => {
   for (const [options, message] of [
     [{ mfa: { required: 'yes' } }, /mfa\.required": got "yes"; it takes true, false or a function/],
     [{ mfa: { required: null } }, /mfa\.required/],
@@ -544,7 +544,7 @@ t.test('stops the start for contradictory options', async (t) => {
     )
 })
 
-t.test('creates no recovery codes if they are not among the methods', async (t) => {
+t.test('creates no recovery codes if mfa.methods does not list them', async (t) => {
   const subject = await bare(t, true, { mfa: { required: true, methods: ['totp'] } })
   const browser = testBrowser(subject.app)
   await logIn(browser)
@@ -552,7 +552,7 @@ t.test('creates no recovery codes if they are not among the methods', async (t) 
   t.match(await subject.app.authority.factors(subject.sub), { factors: { length: 1 }, recoveryCodesLeft: 0 })
 })
 
-t.test('asks a remembered browser to set up a factor, but not to give a remembered one', async (t) => {
+t.test('does not ask a remembered browser for a required factor, but asks once its cookie is gone', async (t) => {
   const subject = await bare(t, true, { mfa: { required: true, rememberDevice: { expiresIn: 86_400 } } })
   const { app, clock } = subject
   const browser = testBrowser(app)

@@ -223,7 +223,7 @@ t.test('rejects the factor of another user at the second step', async (t) => {
 })
 
 // covers TOTP-03 TOTP-04 TOTP-05 ADV-CVE-2026-27855
-t.test('accepts a code once on any route, and no earlier code', async (t) => {
+t.test('accepts a code once across the page and the token endpoint, and no earlier code', async (t) => {
   const subject = await factorApp(t)
   const give = async (code: string): Promise<number> => {
     const browser = testBrowser(subject.app)
@@ -279,7 +279,7 @@ t.test('accepts one of fifty parallel uses of a code', async (t) => {
 })
 
 // covers TOTP-07 SF-01
-t.test('answers 503 during a store outage, and never signs in without the factor', async (t) => {
+t.test('answers 503 during a store outage, and signs nobody in without the factor', async (t) => {
   const subject = await factorApp(t)
   const { app, broken } = subject
   const late = testBrowser(app)
@@ -360,7 +360,7 @@ t.test('begins no session if the factors are reset after the code', async (t) =>
 })
 
 // covers SF-04
-t.test('gives the new session its own secret, also if another user was signed in', async (t) => {
+t.test('gives the session a new secret after the second step if another user was signed in', async (t) => {
   const subject = await factorApp(t)
   const { app } = subject
   await signUp(app, 'bob')
@@ -402,7 +402,7 @@ t.test('continues to return_to after the second step, and shows mistakes on its 
   })
 })
 
-t.test('rejects a form of another site before counting anything', async (t) => {
+t.test('rejects second-step forms of another site without counting them as guesses', async (t) => {
   const subject = await factorApp(t, { rateLimit: {} })
   const browser = testBrowser(subject.app)
   await logIn(browser)
@@ -420,7 +420,7 @@ t.test('rejects a form of another site before counting anything', async (t) => {
   t.equal((await browser.submit('/auth/second-factor', { code: subject.code() })).statusCode, 303)
 })
 
-t.test('asks for no second factor after issueTokens by the host, and claims only its amr', async (t) => {
+t.test('issues tokens to the host without a second factor, and claims only the amr that it passed', async (t) => {
   const subject = await factorApp(t)
   const { access_token: token } = await subject.app.authority.issueTokens(subject.sub, { amr: ['pwd'] })
   t.match(await subject.app.authority.verify(token), { acr: 'password', amr: ['pwd'] })
@@ -436,7 +436,7 @@ t.test('registers no pages and signs in by the password alone without the factor
   t.equal(new URL(ISSUER).protocol, 'http:')
 })
 
-t.test('begins no session if the link is removed between the two steps', async (t) => {
+t.test('begins no session if the identity link is removed between the provider and the second step', async (t) => {
   const subject = await connectApp(t, { factors: memoryFactorStore() })
   const { app, clock, browser } = subject
   await subject.through()

@@ -66,7 +66,7 @@ t.test('does not count a code of an app it cannot decrypt, and logs once a minut
   t.notOk(other.messages.messages.some(({ kind }) => kind === 'second_factor_failed'))
 })
 
-t.test('starts with another secret if only passkeys exist, and refuses to start after an app existed', async (t) => {
+t.test('accepts a changed secret while only passkeys are on, and refuses it once recovery codes were on', async (t) => {
   const factors = memoryFactorStore()
   const shared: Partial<AuthorityOptions> = { users: memoryUserStore(), factors }
   const start = async (secret: string, mfa: AuthorityOptions['mfa']): Promise<void> => {

@@ -282,7 +282,7 @@ t.test('replaces all recovery codes, accepts each once, and creates none without
   })
 })
 
-t.test('manages factors by JSON with an access token of a fresh sign-in', async (t) => {
+t.test('adds and lists an app by JSON with an access token, and refuses its removal without the app', async (t) => {
   const subject = await factorApp(t, {}, { enrolled: false })
   const { app, clock, sub } = subject
   const { access_token: token } = await signIn(app)
@@ -384,7 +384,7 @@ t.test('rejects an enrolment that began before the first factor was added', asyn
   t.equal((await app.authority.factors(sub)).factors.length, 1)
 })
 
-t.test('removes the factors with the account', async (t) => {
+t.test('removes the factors with the account, and the account also if the factors stay', async (t) => {
   const subject = await factorApp(t)
   const { app, browser, broken } = subject
   await logIn(browser)

@@ -20,7 +20,7 @@ async function made(t: Parameters<typeof factorApp>[0]) {
   return { ...subject, reply, shown, codes: codesIn(shown), send, action }
 }
 
-t.test('shows the codes again after a reload of the form and of any page of factors', async (t) => {
+t.test('shows new recovery codes again after a reload of the form and on other factor pages', async (t) => {
   const { browser, codes, send, events } = await made(t)
   t.equal(codes.length, 10)
   t.same(codesIn((await send()).body), codes, 'the form makes no others')
@@ -29,7 +29,7 @@ t.test('shows the codes again after a reload of the form and of any page of fact
     t.same(codesIn((await browser.get(url)).body), codes, url)
 })
 
-t.test('keeps the codes in a sealed cookie for ten minutes', async (t) => {
+t.test('keeps new recovery codes in a sealed cookie for ten minutes', async (t) => {
   const { browser, codes, reply, clock } = await made(t)
   const name = cookieName('codes')
   const set = [reply.headers['set-cookie']].flat().find((cookie) => String(cookie).startsWith(`${name}=`))
@@ -42,7 +42,7 @@ t.test('keeps the codes in a sealed cookie for ten minutes', async (t) => {
   t.same(codesIn((await browser.get(SECURITY)).body), [], 'a copy of the cookie shows nothing later')
 })
 
-t.test('removes the codes once the user saves them, but not by a link of another site', async (t) => {
+t.test('hides new recovery codes once the user saves them, but not by a link of another site', async (t) => {
   const { browser, codes, shown } = await made(t)
   await saveCodes(browser, shown, 'cross-site')
   t.same(codesIn((await browser.get(SECURITY)).body), codes)
@@ -51,7 +51,7 @@ t.test('removes the codes once the user saves them, but not by a link of another
   t.same(codesIn((await browser.get(SECURITY)).body), [])
 })
 
-t.test('shows no codes after a sign-out, and to no other user', async (t) => {
+t.test('shows no recovery codes after a sign-out, and none to another user', async (t) => {
   const { app, browser, codes } = await made(t)
   const cookie = browser.cookies.get(cookieName('codes')) ?? ''
   t.ok(cookie)
@@ -90,7 +90,7 @@ t.test('continues the sign-in after the codes of a required second factor', asyn
   t.notOk(browser.cookies.get(cookieName('codes')))
 })
 
-t.test('shows the codes again after an app was set up', async (t) => {
+t.test('shows the recovery codes again after an app was set up', async (t) => {
   const subject = await factorApp(t, {}, { enrolled: false })
   const { browser } = subject
   await logIn(browser)
@@ -106,7 +106,7 @@ t.test('shows the codes again after an app was set up', async (t) => {
   t.same(codesIn((await browser.get(SECURITY)).body), codes)
 })
 
-t.test('shows no codes once they have ended with the last factor', async (t) => {
+t.test('shows no recovery codes after the last factor is removed', async (t) => {
   const { app, browser, codes, sub, action } = await made(t)
   t.equal(codes.length, 10)
   const [factor] = (await app.authority.factors(sub)).factors
@@ -116,7 +116,7 @@ t.test('shows no codes once they have ended with the last factor', async (t) => 
   t.same(codesIn((await browser.get(SECURITY)).body), [])
 })
 
-t.test('shows no codes to a later sign-in of the same user in this browser', async (t) => {
+t.test('shows no earlier recovery codes to a later sign-in of the same user in a browser', async (t) => {
   const { browser, code, clock } = await made(t)
   const cookie = browser.cookies.get(cookieName('codes')) ?? ''
   clock.step(30_000)
@@ -129,7 +129,7 @@ t.test('shows no codes to a later sign-in of the same user in this browser', asy
   t.same(codesIn(body), [])
 })
 
-t.test('shows the codes in the answer itself where the browser has no room for a cookie', async (t) => {
+t.test('shows recovery codes in the reply itself if the browser has no room for a cookie', async (t) => {
   const subject = await factorApp(t)
   const { browser } = subject
   const { action } = formOf((await browser.get(SECURITY)).body)

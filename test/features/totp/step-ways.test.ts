@@ -1,4 +1,4 @@
-/** The second step asks for one way a page; the others are one press away, with the journey. */
+/** The second step asks for one method per page, and links to the others with the same parameters. */
 import t from '../../support/tap.ts'
 import { authAs, softPasskey } from '../../../lib/testing/index.ts'
 import { ISSUER } from '../../support/app.ts'
@@ -12,7 +12,7 @@ const STEP = `/auth/second-factor${QUERY}`
 const TITLES = { passkey: 'Passkey', code: 'Authenticator app', recovery_code: 'Recovery code' }
 type Way = keyof typeof TITLES
 
-/** The way that the page asks for, by its fields; the ways that it links to; and its title. */
+/** The methods that the page asks for, its links to other methods, and its title. */
 function shown(html: string): { asks: string[]; links: string[]; title: string } {
   const names = [...html.matchAll(/<input(?![^>]*hidden)[^>]* name="([^"]*)"/g)].map(([, name = '']) => name)
   const asks = [askingForm(html) === null ? '' : 'passkey', ...names.filter((name) => name in TITLES)]

@@ -3,7 +3,7 @@ import t from '../../../support/tap.ts'
 import { ADMIN_SCOPES } from '../../../../lib/protocol/scope.ts'
 import { ACTS, paged, REASON, signedIn, victim } from './pages-world.ts'
 
-t.test("asks before each act, requires and records a reason, and reports the act on the user's page", async (t) => {
+t.test('asks before each act, requires and records a reason, and reports the act on the next page', async (t) => {
   const test = await paged(t)
   const { browser, post, actsOn, root } = test
   for (const [act, action, note] of ACTS) {
@@ -40,7 +40,7 @@ t.test("asks before each act, requires and records a reason, and reports the act
   }
 })
 
-t.test('does nothing for a form of another session or another site', async (t) => {
+t.test('performs no administration act for a form from another session or another site', async (t) => {
   const test = await paged(t)
   const { browser, fieldsOf, actsOn, admins, app } = test
   admins.set('ann', ADMIN_SCOPES)
@@ -62,7 +62,7 @@ t.test('does nothing for a form of another session or another site', async (t) =
   }
 })
 
-t.test('does an act once, however often its button is pressed', async (t) => {
+t.test('performs an administration act once when its form is submitted three times in parallel', async (t) => {
   const test = await paged(t)
   const { browser, fieldsOf, actsOn } = test
   for (const [act, action] of ACTS) {
@@ -75,7 +75,7 @@ t.test('does an act once, however often its button is pressed', async (t) => {
   }
 })
 
-t.test('reports a repeated act as already done, and completes what is missing', async (t) => {
+t.test('reports and records a repeated act as already done, and ends sessions that began since', async (t) => {
   const test = await paged(t)
   const { app, browser, fieldsOf, entries } = test
   for (const act of ['disable', 'enable', 'reset'] as const) {
@@ -92,7 +92,7 @@ t.test('reports a repeated act as already done, and completes what is missing', 
   }
 })
 
-t.test('refuses a form that was opened before the account changed', async (t) => {
+t.test('answers 412 to an administration form that was opened before the account changed', async (t) => {
   const test = await paged(t)
   const { app, browser, fieldsOf } = test
   for (const act of ['disable', 'reset', 'delete', 'sessions', 'api-keys/:one'] as const) {

@@ -1,4 +1,4 @@
-/** ADM-P3 to P7: editing, inviting, the audit log, and the texts of people on pages. */
+/** ADM-P3 to P7: editing, inviting, the audit log, and text from users on pages. */
 import t from '../../../support/tap.ts'
 import { memoryAudit, memoryUserStore } from '../../../../lib/index.ts'
 import { fastHasher } from '../../../../lib/testing/index.ts'
@@ -94,13 +94,13 @@ t.test('invites a user once when the form is sent twice, and does not show the l
   t.equal(entries.filter(({ action, outcome }) => action === 'user_invited' && outcome === 'done').length, 1)
 })
 
-t.test('has no page for invitations without messages', async (t) => {
+t.test('has no invitation page without the option sendMessage', async (t) => {
   const { browser } = await paged(t, { sendMessage: undefined })
   t.equal((await browser.get('/auth/admin/invite')).statusCode, 404)
   t.notMatch((await browser.get('/auth/admin')).body, /\/auth\/admin\/invite/)
 })
 
-t.test('has no page for invitations if the user store has no create', async (t) => {
+t.test('has no invitation page if the user store has no create method', async (t) => {
   const passwordHash = await fastHasher().hash(PASSWORD, { memoryCost: 19456, timeCost: 2, parallelism: 1 })
   const { create: _none, ...users } = memoryUserStore([{ id: 'root', username: 'root', passwordHash }])
   const { app, close } = await testApp({
@@ -158,7 +158,7 @@ t.test('filters the audit log, shows current usernames, and records each view', 
   admins.set('root', ADMIN_SCOPES)
 })
 
-t.test('pages through the entries of the log and the people', async (t) => {
+t.test('lists 60 users and 120 audit entries over several pages', async (t) => {
   const { app, browser } = await paged(t)
   for (let count = 0; count < 60; count++) await app.authority.users.create({ username: `many${count}` })
   for (const [start, most] of [
@@ -181,7 +181,7 @@ t.test('pages through the entries of the log and the people', async (t) => {
   }
 })
 
-t.test('finds people by the beginning of a name, an exact name, or an exact address', async (t) => {
+t.test('finds users by the beginning of a username, an exact username, or an exact email address', async (t) => {
   const { browser } = await paged(t)
   const found = async (q: string, by = ''): Promise<string[]> =>
     [

@@ -25,7 +25,7 @@ async function seen(
   return { status: reply.statusCode, body: reply.body.replaceAll(url, '<path>'), headers: rest }
 }
 
-t.test('answers a user who is no administrator like an unknown path, at every page and by every method', async (t) => {
+t.test('answers GET, HEAD and POST of a user without admin rights at admin pages like an unknown path', async (t) => {
   const test = await paged(t)
   const { app, ann, bob, admins } = test
   admins.set('bob@example.com', ['authority:impersonate'])
@@ -54,7 +54,7 @@ t.test('answers a user who is no administrator like an unknown path, at every pa
   t.same((await test.entries(ann.sub, 'user_disabled')).length, 0)
 })
 
-t.test("gives the host's own answer for unknown paths, with the headers of its hooks", async (t) => {
+t.test("gives a user without admin rights the host's own 404 answer and headers at admin pages", async (t) => {
   const test = await paged(t, {}, (app) => {
     app.addHook('onRequest', async (_request, reply) => {
       reply.header('access-control-allow-origin', 'https://other.example')
@@ -74,7 +74,7 @@ t.test("gives the host's own answer for unknown paths, with the headers of its h
   t.equal(root.headers['x-host'], 'here')
 })
 
-t.test('leads a browser without a session to the sign-in page and back', async (t) => {
+t.test('redirects a browser without a session from admin pages to the sign-in page with a return path', async (t) => {
   const { app } = await paged(t)
   for (const { path: pattern, method } of PAGES) {
     const path = pattern.replaceAll(/:\w+/g, 'x')
@@ -86,7 +86,7 @@ t.test('leads a browser without a session to the sign-in page and back', async (
   }
 })
 
-t.test('asks for a fresh sign-in when the last one is more than an hour old', async (t) => {
+t.test('asks for a fresh sign-in at admin pages when the last one is more than an hour old', async (t) => {
   const { browser, clock } = await paged(t)
   clock.step(3_600_000)
   t.equal((await browser.get('/auth/admin')).statusCode, 200)
@@ -99,7 +99,7 @@ t.test('asks for a fresh sign-in when the last one is more than an hour old', as
   }
 })
 
-t.test('asks for the second factor that the account has, also in a remembered browser', async (t) => {
+t.test('asks at admin pages for the second factor of the account, also in a remembered browser', async (t) => {
   const test = await paged(t, { factors: memoryFactorStore(), mfa: { rememberDevice: {} } })
   const { app, root } = test
   const { give } = await giveSecondFactor(test, root.sub)
@@ -115,7 +115,7 @@ t.test('asks for the second factor that the account has, also in a remembered br
   t.match(led.headers.location, /^\/auth\/reauthenticate\?return_to=/)
 })
 
-t.test('asks admin.allow at each request, and applies its answer at once', async (t) => {
+t.test('asks admin.allow at each request for an admin page, and answers 404 after a refusal', async (t) => {
   const asked: object[] = []
   let given: readonly string[] = ADMIN_SCOPES
   const admin: AuthorityOptions['admin'] = {
@@ -134,7 +134,7 @@ t.test('asks admin.allow at each request, and applies its answer at once', async
   t.equal((await browser.get('/auth/admin')).statusCode, 404)
 })
 
-t.test('sends the security headers of hosted pages', async (t) => {
+t.test('sends the security headers of hosted pages with an admin page', async (t) => {
   const { browser } = await paged(t)
   const { headers } = await browser.get('/auth/admin')
   t.match(headers, {
@@ -145,20 +145,20 @@ t.test('sends the security headers of hosted pages', async (t) => {
   })
 })
 
-t.test('limits the administration pages to 120 requests a minute', async (t) => {
+t.test('answers 429 to the 121st request for administration pages in a minute', async (t) => {
   const { browser } = await paged(t, { rateLimit: { login: false, account: false, register: false } })
   for (let count = 0; count < 120; count++) t.equal((await browser.get('/auth/admin')).statusCode, 200)
   t.equal((await browser.get('/auth/admin')).statusCode, 429)
 })
 
-t.test('has no administration pages with admin.pages: false, and rejects them without pages', async (t) => {
+t.test('has no admin pages with admin.pages: false, and rejects admin.pages: true with pages: false', async (t) => {
   const allow = () => ADMIN_SCOPES
   const { browser } = await paged(t, { admin: { allow, pages: false } })
   t.equal((await browser.get('/auth/admin')).statusCode, 404)
   await t.rejects(paged(t, { admin: { allow, pages: true }, pages: false }), { message: 'admin.pages' })
 })
 
-t.test('posts a form to the path of its page, however the request spells that path', async (t) => {
+t.test('posts an admin form to the plain path of its page if the request encodes it or adds a query', async (t) => {
   const { browser, ann } = await paged(t)
   const url = `/auth/admin/people/${ann.sub}/disable`
   for (const spelt of [url, url.replace('admin', '%61dmin'), `${url}?a=//evil.example`])

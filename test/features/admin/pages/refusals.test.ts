@@ -10,7 +10,7 @@ import { ACTS, type Paged, paged, REASON, signedIn, victim } from './pages-world
 const OF_SSO = { id: 'sso', issuer: 'https://sso.example', clientId: 'us', clientSecret: 'a secret of ours' }
 const SSO = oidc(OF_SSO)
 
-t.test('asks for the username before a deletion', async (t) => {
+t.test('deletes no account from its admin page without the exact username', async (t) => {
   const test = await paged(t)
   const { id, url } = await victim(test, 'delete')
   for (const username of ['', 'someone@example.com']) {
@@ -21,7 +21,7 @@ t.test('asks for the username before a deletion', async (t) => {
   t.ok(await test.app.authority.users.get(id))
 })
 
-t.test('offers no acts on protected users or the own account, and refuses them', async (t) => {
+t.test('offers and performs no acts on a protected user or on the own account', async (t) => {
   const test = await paged(t, {
     admin: {
       allow: ({ user, scopes }) =>
@@ -81,7 +81,7 @@ t.test('shows and performs only the acts that the scopes of the administrator al
   }
 })
 
-t.test('changes nothing while the audit log can not be written', async (t) => {
+t.test('answers 503 and changes no user while the audit log cannot be written', async (t) => {
   const log = memoryAudit()
   let isDown = false
   const audit = {
@@ -110,7 +110,7 @@ t.test('changes nothing while the audit log can not be written', async (t) => {
   t.equal((await test.app.authority.users.list({ prefix: 'anna' })).users.length, 0)
 })
 
-t.test('offers no reset of a password where it can not succeed, and answers it with 409', async (t) => {
+t.test('offers no impossible password reset, and answers 409 to an attempt', async (t) => {
   const { setPasswordHash: _without, ...store } = memoryUserStore()
   const without = await paged(t, { users: store })
   const managed = await paged(t, { connections: [oidc({ ...OF_SSO, domains: ['work.example'], enforce: true })] })
@@ -131,7 +131,7 @@ t.test('offers no reset of a password where it can not succeed, and answers it w
   }
 })
 
-t.test('keeps the last way into an account', async (t) => {
+t.test('refuses on the admin page to remove the last sign-in method of a user', async (t) => {
   const test = await paged(t, { connections: [SSO] })
   const { id } = await test.app.authority.users.create({ username: 'linked@example.com' })
   const link = await thingOf(test.app, '/connections', id)
@@ -140,7 +140,7 @@ t.test('keeps the last way into an account', async (t) => {
   t.equal((await test.app.authority.identities(id)).length, 1)
 })
 
-t.test('answers 404 with a link back for an unknown user', async (t) => {
+t.test('answers 404 with a link to the user list for an unknown user', async (t) => {
   const { browser } = await paged(t)
   for (const id of ['nobody', '%00', '__proto__', 'x'.repeat(100)]) {
     const reply = await browser.get(`/auth/admin/people/${id}`)
@@ -150,7 +150,7 @@ t.test('answers 404 with a link back for an unknown user', async (t) => {
   }
 })
 
-t.test('shows no secret of a person', async (t) => {
+t.test('shows no password, password hash or API key on the admin page of a user', async (t) => {
   const { app, browser, ann } = await paged(t)
   const { key } = await app.authority.apiKeys.create({ userId: ann.sub, name: 'Reports' })
   const { body } = await browser.get(`/auth/admin/people/${ann.sub}`)
