@@ -303,9 +303,9 @@ const FAULTS: readonly Fault[] = [
       }
     },
     found: [
-      'usePasskey: checks a counter of 5 after 5',
-      'usePasskey: checks a counter of 4 after 5',
-      'usePasskey: checks a counter of 0 after 5'
+      'usePasskey: rejects a counter of 5 after 5',
+      'usePasskey: rejects a counter of 4 after 5',
+      'usePasskey: rejects a counter of 0 after 5'
     ]
   },
   {
@@ -316,7 +316,7 @@ const FAULTS: readonly Fault[] = [
         return used.outcome === 'regressed' ? { outcome: 'used', regressed: true } : used
       }
     }),
-    found: ['usePasskey: checks a counter of 5 after 5']
+    found: ['usePasskey: rejects a counter of 5 after 5']
   },
   {
     name: 'a claim that is swept too early',

@@ -153,7 +153,7 @@ t.test('redis: rejects without StartError in an outage, and reports no factor as
   own.resume()
 })
 
-t.test('redis: keeps ill-formed ids apart', async (t) => {
+t.test('redis: keeps ids with different lone surrogates apart', async (t) => {
   const client = server.client()
   const store = redisFactorStore(client, { prefix: 'names:' })
   await store.addTotp(totpAddition({ userId: '\ud800' }))

@@ -42,7 +42,7 @@ async function onSqlite(t: Test): Promise<Counted> {
 }
 
 for (const [name, make] of Object.entries({ postgres: onPostgres, sqlite: onSqlite })) {
-  t.test(`${name}: joins the commits of one turn, and gives each its own outcome`, async (t) => {
+  t.test(`${name}: joins the commits of one event loop turn, and gives each its own outcome`, async (t) => {
     const { store, statements } = await make(t)
     const first = [1, 2, 3].map((user) => put('a', null, user))
     for (const [at, one] of first.entries()) await store.commit(`p${at}`, [one], NOW)
@@ -63,7 +63,7 @@ for (const [name, make] of Object.entries({ postgres: onPostgres, sqlite: onSqli
     t.equal(statements().length, name === 'postgres' ? 1 : 0, 'reads of one turn are one')
   })
 
-  t.test(`${name}: lets the second of two commits of one turn on one record see the first`, async (t) => {
+  t.test(`${name}: lets the second of two parallel commits on one record see the first`, async (t) => {
     const { store } = await make(t)
     const first = put('a', null, 1)
     await store.commit('p', [first], NOW)

@@ -26,7 +26,7 @@ runContract(
   test('delayed memory state')
 )
 
-t.test('memoryUserStore copies the users it is given', async (t) => {
+t.test('memoryUserStore copies the given users, and rejects duplicate usernames and ids', async (t) => {
   const alice = { id: 'a', username: 'alice', passwordHash: null, roles: ['admin'] }
   const store = memoryUserStore([alice])
   alice.roles.push('changed')

@@ -44,7 +44,7 @@ async function instances(
   }
 }
 
-t.test('postgres: lets one of 50 rotations on 50 connections win, and never forks the family', async (t) => {
+t.test('postgres: rotates once in 50 rotations on 50 connections, and repeats that token to the others', async (t) => {
   const { at } = await instances(t)
   await at(0).tokens.createFamily(family())
   let digest = 'digest-0'
@@ -71,7 +71,7 @@ t.test('postgres: redeems a code once of 50 redemptions on 50 connections, and e
   }
 })
 
-t.test('DOS postgres: keeps the bound after 50 sign-ins at once', async (t) => {
+t.test('DOS postgres: keeps the bounds of families, codes and sessions after 50 parallel sign-ins', async (t) => {
   const { at } = await instances(t, { maxFamiliesPerUser: 3, maxSessionsPerUser: 2 })
   await parallel(50, (index) =>
     at(index).tokens.createCode(code({ sid: named(`code-${index}`), createdAt: T0 + index }))
@@ -87,7 +87,7 @@ t.test('DOS postgres: keeps the bound after 50 sign-ins at once', async (t) => {
   t.equal((await at(0).tokens.revokeFamiliesOfUser('user-19367')).length, 6, 'three families and three codes')
 })
 
-t.test('DOS postgres: keeps the bound after parallel redemptions of codes of one user', async (t) => {
+t.test('DOS postgres: keeps the bound of families after parallel redemptions of the codes of a user', async (t) => {
   const MAX = 2
   const USERS = ['ann', 'bob', 'cid', 'dee', 'eva']
   const { at } = await instances(t, { maxFamiliesPerUser: MAX })
@@ -108,7 +108,7 @@ t.test('DOS postgres: keeps the bound after parallel redemptions of codes of one
   )
 })
 
-t.test('postgres: runs all operations on the rows of one user in parallel without a deadlock', async (t) => {
+t.test('postgres: runs operations on the records of one user in parallel without a deadlock', async (t) => {
   const { at, rows } = await instances(t, { maxFamiliesPerUser: 5, maxSessionsPerUser: 5 })
   const sid = (index: number): string => named(`sid-${index % 12}`)
   const calls: Array<(index: number) => Promise<unknown>> = [
@@ -209,7 +209,7 @@ t.test('postgres: repeats a commit when its connection is cut once, and rejects 
   t.same(tally(await once), { rotated: 1, repeated: 2 }, 'the token was not used up')
 })
 
-t.test('postgres: keeps every confirmed write after a kill and restart', async (t) => {
+t.test('postgres: keeps every confirmed token family after a kill and restart', async (t) => {
   const durable = await startPostgres({ durable: true })
   t.teardown(() => durable.stop())
   const database = await durable.database()

@@ -20,7 +20,7 @@ import {
 const server = await sharedPostgres(t)
 const instances = async (t: Test, shape?: Shape) => await recordInstances(server, t, shape)
 
-t.test('commits several records in one statement, with texts and numbers as parameters', async (t) => {
+t.test('accepts one of 20 parallel commits of two records, with texts and numbers as parameters', async (t) => {
   const { database } = await instances(t)
   const pool = database.pool({ max: 1 })
   const types = new Set<string>()
@@ -65,7 +65,7 @@ t.test('returns values and keys with special characters unchanged', async (t) =>
   await t.rejects(at(0).commit('p', [{ ...put('a', null), change: record(0, { value: '"\ud800"' }) }], NOW), TypeError)
 })
 
-t.test('reads and commits 1,100 records at once', async (t) => {
+t.test('reads and commits 1,100 records in one call', async (t) => {
   const { at } = await instances(t)
   const writes = Array.from({ length: 1100 }, (_, index) => put(`k${index}`, null, index))
   t.equal(await at(0).commit('p', writes, NOW), null)
@@ -126,7 +126,7 @@ for (const shape of ['one table', 'partitions'] as const) {
     t.same(await rows('SELECT part FROM authority_records'), [{ part: 'p1' }])
   })
 
-  t.test(`${shape}: writes no index when a use moves the end of a record`, async (t) => {
+  t.test(`${shape}: writes no index for at least 75% of uses that move the end of a record`, async (t) => {
     const { rows, database } = await instances(t, shape)
     const own = database.pool({ max: 1 })
     const store = postgresRecords(own, TABLE)

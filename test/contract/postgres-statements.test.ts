@@ -20,7 +20,7 @@ async function fresh(): Promise<{ database: PostgresDatabase; pool: Pool; state:
 }
 
 const consent = { userId: 'user-19367', clientId: 'client-1', scopes: ['openid'], grantedAt: T0, expiresAt: T0 + DAY }
-t.test('postgres: keeps a token that was rotated meanwhile when an undo comes late', async (t) => {
+t.test('postgres: keeps a token valid when the undo of an earlier rotation comes late', async (t) => {
   const {
     state: { tokens }
   } = await fresh()
@@ -45,7 +45,7 @@ t.test('postgres: reads the time of the server', async (t) => {
   t.ok(before.getTime() <= time + 1 && time <= after.getTime() + 1, `${before.getTime()} ${time} ${after.getTime()}`)
 })
 
-t.test('postgres: sweeps a family no earlier than its end, and soon after', async (t) => {
+t.test('postgres: schedules the sweep of a family between its end and 90 minutes later', async (t) => {
   const { pool, state } = await fresh()
   const due = async (): Promise<number> =>
     Number((await pool.query("SELECT sweep_after FROM authority_records WHERE key LIKE 'f:%'")).rows[0].sweep_after)
@@ -103,7 +103,7 @@ t.test('postgres: reports an error without the values of a row or parameter', as
   }
 })
 
-t.test('postgres: rejects strings that it cannot store, and never finds them', async (t) => {
+t.test('postgres: rejects strings that it cannot store, and finds none of them', async (t) => {
   const { pool, state } = await fresh()
   const users = postgresUserStore(pool)
   await users.create({ username: 'before', passwordHash: 'h' })

@@ -81,7 +81,7 @@ for (const place of await recordPlaces()) {
     return { store, state: recordState(store) }
   }
 
-  t.test(`${place.name}: ends everything of a user with a damaged record`, async (t) => {
+  t.test(`${place.name}: revokes the sessions, tokens and consents of a user with a damaged record`, async (t) => {
     for (const key of DAMAGED)
       for (const value of DAMAGES) {
         const { store, state } = await damagedState([key], value)

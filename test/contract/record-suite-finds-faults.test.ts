@@ -196,11 +196,11 @@ const FAULTS: Readonly<Record<string, Partial<Steps>>> = {
   'a read is a commit behind': { lag: 1 }
 }
 
-t.test('passes a store without faults', async (t) => {
+t.test('recordStoreContract passes for a store without faults', async (t) => {
   t.strictSame(await failing(recordStoreContract(async () => ({ store: storeWith({}) }))), [])
 })
 
-t.test('finds each planted fault', async (t) => {
+t.test('recordStoreContract fails for each store with a planted fault', async (t) => {
   const missed: string[] = []
   for (const [name, fault] of Object.entries(FAULTS)) {
     const found = await failing(recordStoreContract(async () => ({ store: storeWith(fault) })))

@@ -86,7 +86,7 @@ t.test('gives the same outcomes as the memory store in 5000 random steps', async
 })
 
 // covers RA2
-t.test('counts a window by the clock of the server, for every instance alike', async (t) => {
+t.test('counts a window by the clock of the server for two instances', async (t) => {
   const one = redisAttemptStore(redisConnection(client))
   const other = redisAttemptStore(redisConnection(redis.client()))
   const narrow = limit({ key: 'real-time', windowMs: 500, max: 1 })
@@ -155,7 +155,7 @@ t.test('refuses a prefix with a hash tag', async (t) => {
 })
 
 // covers RA6
-t.test('rejects in an outage', async (t) => {
+t.test('rejects reserve and refund while Redis is down', async (t) => {
   const dying = await startRedis()
   t.teardown(() => dying.stop())
   const store = redisAttemptStore(redisConnection(dying.client()))

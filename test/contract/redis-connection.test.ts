@@ -105,7 +105,7 @@ for (const [name, options] of [
   ['without', {}]
 ] as const) {
   // covers RC3
-  t.test(`runs 200 calls at once ${name} automatic pipelines`, async (t) => {
+  t.test(`runs 200 parallel calls ${name} automatic pipelines`, async (t) => {
     const redis = await server(t)
     const { run } = redisConnection(redis.client(options))
     const replies = await Promise.all(Array.from({ length: 200 }, () => run(COUNT, '{a}', [])))
@@ -307,7 +307,7 @@ t.test('shares the listeners of one client between many connections', async (t) 
 })
 
 // covers RC12
-t.test('reaches every slot of a cluster, and the others when one master is down', async (t) => {
+t.test('reaches keys on each master of a cluster, and on the other masters when one is down', async (t) => {
   const cluster = await startRedisCluster()
   t.teardown(() => cluster.stop())
   const client = cluster.client()
@@ -362,6 +362,6 @@ t.test('reaches every slot of a cluster, and the others when one master is down'
 })
 
 // covers RC13
-t.test('leaves no rejection unhandled', async (t) => {
+t.test('leaves no rejection unhandled after the outages above', async (t) => {
   t.same(unhandled, [])
 })

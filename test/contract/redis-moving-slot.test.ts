@@ -27,7 +27,7 @@ const versionOf = (index: number): string => `version-${index}`.padEnd(14, '_')
 const recordOf = (index: number) => ({ value: `[${index}]`, version: versionOf(index) })
 
 // covers B1
-t.test('reads and writes the records of one partition together or not at all', async (t) => {
+t.test('reads and writes the records of one partition together or not at all while its slot moves', async (t) => {
   const store = redisRecords(cluster.client(), { prefix: 'records:' })
   const writes = KEYS.map((key, index) => ({
     key,
@@ -56,7 +56,7 @@ t.test('reads and writes the records of one partition together or not at all', a
 })
 
 // covers B1
-t.test('never treats a record on the other node as missing', async (t) => {
+t.test('answers with an outage, not a missing record, for a record on the other node while a slot moves', async (t) => {
   const client = cluster.client()
   const { tokens, browserSessions, consents } = redisState(client)
   const user = userOf('1')

@@ -143,7 +143,7 @@ t.test('DOS redisState keeps at most maxSessionsPerUser sessions of a user, and 
   }
 })
 
-t.test('redisState B15 accepts only whole numbers from 1 to 1,000 as bounds, and no braces', async (t) => {
+t.test('redisState B15 accepts only whole numbers from 1 to 1,000 as bounds, and no prefix with braces', async (t) => {
   for (const max of [0, -1, 1.5, NaN, 1001]) {
     t.throws(() => redisState(client, { maxFamiliesPerUser: max }), RangeError)
     t.throws(() => redisState(client, { maxSessionsPerUser: max }), /maxSessionsPerUser/)

@@ -183,7 +183,7 @@ t.test('redis: refuses an id that was not made for its user', async (t) => {
   t.same(await client.keys('*'), [])
 })
 
-t.test('redis: keeps users and clients with ill-formed ids apart', async (t) => {
+t.test('redis: keeps users and clients apart whose ids are different lone surrogates', async (t) => {
   const state = redisState(client)
   const [one, other] = ['\ud800', '\ud801']
   const ofOne = family(one, 'a', { clientId: one })

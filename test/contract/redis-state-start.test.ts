@@ -100,7 +100,7 @@ t.test('redisState: rejects without StartError in an outage in prepare', async (
   server.resume()
 })
 
-t.test('redisState: lets one of parallel calls on two connections win', async (t) => {
+t.test('redisState: accepts one of ten parallel rotations, redemptions or keys on two connections', async (t) => {
   const server = await startRedis()
   t.teardown(() => server.stop())
   const states = [redisState(server.client()), redisState(server.client())] as const
@@ -164,7 +164,7 @@ t.test('redisState: keeps a token that a client holds when an undo comes late', 
   )
 })
 
-t.test('redisState: refuses a kid that exists, whatever its sequence', async (t) => {
+t.test('redisState: refuses a kid that exists, also with another sequence or algorithm', async (t) => {
   const server = await startRedis()
   t.teardown(() => server.stop())
   const { keys } = redisState(server.client())
@@ -188,7 +188,7 @@ t.test('redisState: refuses a kid that exists, whatever its sequence', async (t)
 })
 
 // covers B12
-t.test('prepare names each command that the user may not run, for state and counters', async (t) => {
+t.test('names in prepare each command that the user may not run, for state and counters', async (t) => {
   const server = await startRedis()
   t.teardown(() => server.stop())
   const admin = server.client()
@@ -239,7 +239,7 @@ t.test('prepare names each command that the user may not run, for state and coun
 })
 
 // covers B12
-t.test('prepare leaves no key behind', async (t) => {
+t.test('leaves no key behind after parallel calls of prepare', async (t) => {
   const server = await startRedis()
   t.teardown(() => server.stop())
   const client = server.client()

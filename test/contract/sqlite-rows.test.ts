@@ -43,7 +43,7 @@ t.test('sqlite: ignores invalid profile fields in rows', async (t) => {
   }
 })
 
-t.test('sqlite: rejects usernames that a driver would change, and never finds them', async (t) => {
+t.test('sqlite: rejects usernames that a driver would change, and finds none of them', async (t) => {
   const db = new Database(':memory:')
   t.teardown(() => db.close())
   const users = sqliteUserStore(db)

@@ -194,7 +194,7 @@ t.test('sqlite: does not use a code up when its redemption fails half-way', asyn
   t.match(await tokens.redeemCode(redemption), { outcome: 'redeemed' })
 })
 
-t.test('sqlite: sets busy_timeout where it is 0, and keeps other values', async (t) => {
+t.test('sqlite: sets busy_timeout when it is 0, and keeps other values', async (t) => {
   for (const [before, after] of [
     [0, 5000],
     [123, 123]

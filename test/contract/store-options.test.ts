@@ -58,7 +58,7 @@ t.test('accepts the options of each store, and rejects unknown ones', async (t) 
   }
 })
 
-t.test('names a value that is neither a database nor a client', async (t) => {
+t.test('rejects a value that is neither a database nor a client, and names its type', async (t) => {
   for (const [factories, message] of [
     [[sqliteState, sqliteUserStore, sqliteFactorStore], /takes an open database/],
     [[postgresState, postgresUserStore, postgresFactorStore], /query\(text, params\)/],

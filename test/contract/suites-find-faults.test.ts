@@ -218,7 +218,7 @@ t.test('userStoreContract accepts a store without versions', async (t) => {
   t.same(names, [])
 })
 
-/** As rows of a database say it, by `flag`. */
+/** A store that returns rows of a database, with flags in the form that `flag` makes. */
 function rowsOf(flag: (value: unknown) => unknown): UserStore {
   const store = memoryUserStore()
   const row = (user: User | null): User | null =>
@@ -476,7 +476,7 @@ t.test('delayed reorders parallel calls the same way each time, and passes error
   t.same(await order(), first)
 })
 
-t.test('stateContract finds a claim in two steps, and one that is fresh again after its end', async (t) => {
+t.test('stateContract finds a claim in two steps, and a claim that always answers fresh', async (t) => {
   const racy = (): ((digest: string) => Promise<'fresh' | 'replayed'>) => {
     const seen = new Set<string>()
     return async (digest) => {

@@ -35,7 +35,7 @@ for (const [name, make] of Object.entries(makers)) {
     }
   })
 
-  t.test(`${name}: keeps fields of the host as JSON, in which a date is a text`, async (t) => {
+  t.test(`${name}: stores fields of the host as JSON, with dates as strings`, async (t) => {
     const store = make(t)
     const fields = { joined: JOINED, plan: { since: [JOINED], left: undefined }, emailProvedAt: JOINED }
     const created = await store.create({ ...ANN, ...fields })
@@ -70,7 +70,7 @@ for (const [name, make] of Object.entries(makers)) {
   })
 }
 
-t.test('memory: keeps the times of given users', async (t) => {
+t.test('memory: converts the dates of given users to milliseconds', async (t) => {
   const times = { createdAt: JOINED, passwordChangedAt: JOINED, emailProvedAt: JOINED }
   const store = memoryUserStore([{ id: 'a', ...ANN, ...times }])
   const user = await store.findById('a')

@@ -1,4 +1,4 @@
-/** Users of another system are written with their ids, each once, and nothing of a user who is there changes. */
+/** Imports users of another system with their ids, each once, and changes no existing user. */
 import Database from 'libsql'
 import t from '../support/tap.ts'
 import { postgresUserStore, sqliteUserStore, type UserStore } from '../../lib/index.ts'
@@ -35,7 +35,7 @@ const outcomes = async (
 ): Promise<string[]> => (await store.importUsers(users, options)).map(({ outcome, links }) => `${outcome} ${links}`)
 
 for (const [name, make] of Object.entries(STORES)) {
-  t.test(`${name}: keeps each field, the time and the links`, async (t) => {
+  t.test(`${name}: imports users with their fields, times and identity links`, async (t) => {
     const store = make()
     const ann: Partial<User> = {
       passwordHash: '$2b$04$x',
@@ -93,7 +93,7 @@ for (const [name, make] of Object.entries(STORES)) {
     t.strictSame(await outcomes(store, twice), again)
   })
 
-  t.test(`${name}: writes each user once when two imports run at once`, async (t) => {
+  t.test(`${name}: writes each user once in two parallel imports`, async (t) => {
     const store = make()
     const many = Array.from({ length: 300 }, (_, index) =>
       given(`id-${index}`, `user-${index}`, {}, [link(`${index}`)])
@@ -103,7 +103,7 @@ for (const [name, make] of Object.entries(STORES)) {
     t.equal(both.flat().filter((one) => one === 'unchanged 0').length, 300)
   })
 
-  t.test(`${name}: writes nothing of a call with a user whom the database can't hold`, async (t) => {
+  t.test(`${name}: imports no user of a call with a user whom the database cannot store`, async (t) => {
     const store = make()
     await t.rejects(store.importUsers([given('1', 'ann'), given('2', 'ben', { email: 'a\0b' })]), TypeError)
     await t.rejects(store.importUsers([given('1', 'ann'), given('2', 'ben', { disabled: 'no' as never })]), TypeError)
@@ -111,7 +111,7 @@ for (const [name, make] of Object.entries(STORES)) {
   })
 }
 
-t.test('postgres: two imports in opposite orders that meet in the middle do not lock each other', async (t) => {
+t.test('postgres: completes two parallel imports in opposite orders without a deadlock', async (t) => {
   const table = `users_${++tables}`
   const store = postgresUserStore(pool, { table })
   const many = Array.from({ length: 101 }, (_, index) =>

@@ -51,7 +51,7 @@ export function authorizationCodeCases(make: () => Promise<StateSubject>): Contr
     })
   }
 
-  define('binds the family to the key of the redemption, and keeps the request', async (tokens) => {
+  define('binds the family to the key of the redemption, and keeps the authorization request', async (tokens) => {
     await tokens.createCode(code({ authorization: '{"nonce":"n"}' }))
     const result = await tokens.redeemCode(redemption({ jkt: 'key-1' }))
     ok(result.outcome === 'redeemed')

@@ -60,7 +60,7 @@ export function factorUseCases(define: DefineFactorCase): void {
     deepEqual(tally(await parallel(50, () => store.useTotp(totpUse()))), { used: 1, replayed: 49 })
   })
 
-  define('useTotp: stores the newest step after parallel uses of many', async (store) => {
+  define('useTotp: stores the newest step after parallel uses of 50 steps', async (store) => {
     await store.addTotp(totpAddition())
     const results = await parallel(50, (index) => store.useTotp(totpUse({ step: 101 + ((index * 7) % 50) })))
     ok(results.every((outcome) => outcome === 'used' || outcome === 'replayed'))
@@ -105,7 +105,7 @@ export function factorUseCases(define: DefineFactorCase): void {
     [4_294_967_294, 4_294_967_295, false, { outcome: 'used', regressed: false }]
   ] as const) {
     define(
-      `usePasskey: checks a counter of ${given} after ${stored}${backupEligible ? ' of a synced passkey' : ''}`,
+      `usePasskey: ${expected.outcome === 'used' ? 'accepts' : 'rejects'} a counter of ${given} after ${stored}${backupEligible ? ' of a synced passkey' : ''}`,
       async (store) => {
         await store.addPasskey(passkeyAddition({ factor: passkey({ signCount: stored, backupEligible }) }))
         if (expected.outcome === 'used') {

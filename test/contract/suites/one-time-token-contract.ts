@@ -152,7 +152,7 @@ export function oneTimeTokenCases(make: () => Promise<StateSubject>): ContractCa
     equal(outcomes.filter((outcome) => outcome === 'unknown').length, 49)
   })
 
-  define('redeemCode: replaces the old code with a new one, but keeps the count', async (tokens) => {
+  define('redeemCode: replaces the old code with a new one, but keeps the count of wrong codes', async (tokens) => {
     await tokens.put(code())
     for (let time = 0; time < 3; time++) await guess(tokens, named(`sid-wrong-${time}`))
     await tokens.put(code({ digest: named('sid-2'), expiresAt: T0 + 1500 }))

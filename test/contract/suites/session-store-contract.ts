@@ -72,7 +72,7 @@ export function sessionStoreCases(make: () => Promise<StateSubject>): ContractCa
     deepEqual((await sessions.findSession(named('sid-1'), 'digest-0', NOW))?.clientIds.toSorted(), clientIds.toSorted())
   })
 
-  define('restarts the lifetimes under a new secret with its proofs on renewal', async (sessions) => {
+  define('replaces the secret, the proofs and the lifetimes of a session on renewal', async (sessions) => {
     await sessions.createSession(session(), 'digest-0')
     equal(await sessions.renewSession(renewal()), true)
     deepEqual(await sessions.findSession(named('sid-1'), 'digest-1', NOW), renewed)

@@ -180,7 +180,7 @@ export function tokenStoreCases(make: () => Promise<StateSubject>): ContractCase
     )
   }
 
-  define('neither extends the grace time nor moves the successor on a repeat', async (tokens) => {
+  define('does not extend the grace time on a repeat', async (tokens) => {
     await tokens.createFamily(family())
     await tokens.rotateToken(use(), next(1))
     equal((await tokens.rotateToken(use({ now: T0 + MINUTE + GRACE }), next(2))).outcome, 'repeated')

@@ -51,7 +51,7 @@ export async function runVariants(isChosen: (place: string, variant: keyof typeo
         })),
         test
       )
-      // The tests' own Redis throws nothing away.
+      // The Redis of the tests evicts nothing.
       runContract(
         factorStoreContract(async () => ({
           store: await onInstances((store) => recordFactorStore({ ...store, evicts: false }, REMEMBERED))
@@ -59,7 +59,7 @@ export async function runVariants(isChosen: (place: string, variant: keyof typeo
         test
       )
     }
-  t.test('answers were lost', async (t) => {
+  t.test('loses answers in the variant with lost answers', async (t) => {
     if (losing.length > 0) t.ok(losing.reduce((sum, store) => sum + store.lost(), 0) > losing.length / 2)
   })
 }

@@ -24,17 +24,9 @@ t.test('has no endpoint, page or grant without deviceGrant', async (t) => {
 })
 
 for (const [name, options, path] of [
-  ['its page at the path of the device endpoint', { deviceGrant: { path: '/auth/device' } }, 'deviceGrant.path'],
-  [
-    'its page at the path of the device endpoint without a prefix',
-    { prefix: '', deviceGrant: true },
-    'deviceGrant.path'
-  ],
-  [
-    'its page at the path of another endpoint',
-    { deviceGrant: { path: '/t' }, paths: { token: '/t' } },
-    'deviceGrant.path'
-  ],
+  ['its page at the device endpoint', { deviceGrant: { path: '/auth/device' } }, 'deviceGrant.path'],
+  ['its page at the device endpoint without a prefix', { prefix: '', deviceGrant: true }, 'deviceGrant.path'],
+  ['its page at another endpoint', { deviceGrant: { path: '/t' }, paths: { token: '/t' } }, 'deviceGrant.path'],
   ['a path without a slash', { deviceGrant: { path: 'device' } }, 'deviceGrant.path'],
   ['a parameter in the path', { deviceGrant: { path: '/:device' } }, 'deviceGrant.path'],
   ['no pages', { pages: false }, 'deviceGrant'],

@@ -66,15 +66,12 @@ t.test('R8628-5.1 limits well-formed wrong codes of an address, and does not cou
 const SAFE: Client = { clientId: 'safe', grantTypes: [DEVICE_GRANT], clientSecret: SECRET }
 const basic = `Basic ${Buffer.from(`safe:${SECRET}`).toString('base64')}`
 
-t.test(
-  'limits the device requests of an address by clients without a secret, but not by clients with one',
-  async (t) => {
-    const { ask, post } = await deviceWorld(t, { rateLimit: { device: { max: 1 } }, clients: [TV, SAFE] })
-    for (let asked = 0; asked < 20; asked++) await ask()
-    t.equal((await post('/auth/device', { client_id: 'tv' })).statusCode, 429)
-    t.equal((await post('/auth/device', {}, { authorization: basic })).statusCode, 200)
-  }
-)
+t.test('limits device requests of an address by clients without a secret, but not with one', async (t) => {
+  const { ask, post } = await deviceWorld(t, { rateLimit: { device: { max: 1 } }, clients: [TV, SAFE] })
+  for (let asked = 0; asked < 20; asked++) await ask()
+  t.equal((await post('/auth/device', { client_id: 'tv' })).statusCode, 429)
+  t.equal((await post('/auth/device', {}, { authorization: basic })).statusCode, 200)
+})
 
 t.test('does not reveal whether a code exists before the user has signed in', async (t) => {
   const { app, ask } = await deviceWorld(t)

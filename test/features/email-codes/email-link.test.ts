@@ -17,7 +17,7 @@ async function press(browser: TestBrowser, url: string): Promise<LightMyRequestR
 }
 
 // covers EC-01 EC-02
-t.test('signs nobody in when a link is opened, and shows a button only in the browser that asked', async (t) => {
+t.test('signs nobody in on opening a link, and shows a button only in the browser that asked', async (t) => {
   const subject = await emailApp(t)
   await ask(subject.browser)
   const { url } = await subject.mail()
@@ -68,7 +68,7 @@ for (const [what, token] of [
   ['huge', 'x'.repeat(5000)],
   ['of another kind', 'v1.aaaaaaaa.bbbb.cccc']
 ] as const) {
-  t.test(`shows an error page that links to the email code page for a link that is ${what}`, async (t) => {
+  t.test(`shows an error page with a link to a new code for a link that is ${what}`, async (t) => {
     const subject = await emailApp(t)
     const reply = await subject.browser.get(`/auth/email-link?token=${token}`)
     t.equal(reply.statusCode, 400)

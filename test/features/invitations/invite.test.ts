@@ -34,42 +34,39 @@ t.test('creates and invites a user in one call, and names the actor in the event
   })
 })
 
-t.test(
-  'rejects the invitation of a registered, disabled, unknown or addressless user, and sends nothing',
-  async (t) => {
-    const test = await withInvited(t)
-    const { app, users, store, messages, events } = test
-    const ann = await signUp(app, 'ann@example.com')
-    const nameless = await users.create({ username: 'nameless' })
-    const off = await users.create({ username: 'off', email: 'off@example.com' })
-    await users.disable(off.id)
-    events.length = 0
-    const before = messages.messages.length
-    for (const [id, error, status] of [
-      [ann.sub, 'conflict', 409],
-      [nameless.id, 'conflict', 409],
-      [off.id, 'conflict', 409],
-      ['nobody', 'not_found', 404],
-      ['', 'not_found', 404],
-      [5, 'not_found', 404],
-      [null, 'not_found', 404],
-      ['a\0b', 'not_found', 404],
-      ['__proto__', 'not_found', 404]
-    ] as const)
-      await t.rejects(users.invite(id as string), oauth(error, status), String(id))
-    await t.rejects(users.invite(test.id, { version: 'another' }), oauth('changed_meanwhile', 412))
-    for (const given of [
-      { username: 'without' },
-      { username: 'eve', email: 'eve@example.com', invite: 'yes' },
-      { username: 'eve', email: 'eve@example.com', invite: null },
-      { username: 'eve', email: 'eve@example.com', invites: true }
-    ])
-      await t.rejects(users.create({ invite: true, ...given } as never), oauth('invalid_request', 400))
-    for (const name of ['without', 'eve']) t.equal(await store.findByUsername(name), null, 'nothing was made')
-    t.equal(messages.messages.length, before)
-    t.strictSame(namesOf({ events }), [])
-  }
-)
+t.test('rejects the invitation of a registered, disabled or unknown user, and sends nothing', async (t) => {
+  const test = await withInvited(t)
+  const { app, users, store, messages, events } = test
+  const ann = await signUp(app, 'ann@example.com')
+  const nameless = await users.create({ username: 'nameless' })
+  const off = await users.create({ username: 'off', email: 'off@example.com' })
+  await users.disable(off.id)
+  events.length = 0
+  const before = messages.messages.length
+  for (const [id, error, status] of [
+    [ann.sub, 'conflict', 409],
+    [nameless.id, 'conflict', 409],
+    [off.id, 'conflict', 409],
+    ['nobody', 'not_found', 404],
+    ['', 'not_found', 404],
+    [5, 'not_found', 404],
+    [null, 'not_found', 404],
+    ['a\0b', 'not_found', 404],
+    ['__proto__', 'not_found', 404]
+  ] as const)
+    await t.rejects(users.invite(id as string), oauth(error, status), String(id))
+  await t.rejects(users.invite(test.id, { version: 'another' }), oauth('changed_meanwhile', 412))
+  for (const given of [
+    { username: 'without' },
+    { username: 'eve', email: 'eve@example.com', invite: 'yes' },
+    { username: 'eve', email: 'eve@example.com', invite: null },
+    { username: 'eve', email: 'eve@example.com', invites: true }
+  ])
+    await t.rejects(users.create({ invite: true, ...given } as never), oauth('invalid_request', 400))
+  for (const name of ['without', 'eve']) t.equal(await store.findByUsername(name), null, 'nothing was made')
+  t.equal(messages.messages.length, before)
+  t.strictSame(namesOf({ events }), [])
+})
 
 t.test('rejects invitations without sendMessage, without pages, or without setPasswordHash in the store', async (t) => {
   for (const options of [{ sendMessage: undefined }, { pages: false as const }]) {

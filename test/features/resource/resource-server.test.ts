@@ -26,7 +26,7 @@ t.test('sends a challenge with metadata URL and scopes to a request without a to
   )
 })
 
-t.test('refuses tokens that are not valid access tokens of this issuer for this resource', async (t) => {
+t.test('refuses tokens that are no access token of this issuer for this resource', async (t) => {
   const { issuer, get } = await world(t)
   const now = Math.floor(issuer.clock.now() / 1000)
   const key = issuer.keys[0] as SigningKey
@@ -87,7 +87,7 @@ t.test('refuses an accepted token after its expiry', async (t) => {
   t.equal((await get(`Bearer ${token}`)).statusCode, 401)
 })
 
-t.test('accepts tokens with the algorithms of the option algs, and refuses another one', async (t) => {
+t.test('accepts the algorithms of the option algs, and refuses another', async (t) => {
   const { issuer, get } = await world(t, { algs: ['ES256', 'EdDSA', 'PS256'] })
   issuer.keys.push(...['EdDSA', 'PS256', 'RS256'].map((alg) => signingKey(alg)))
   for (const key of issuer.keys) {
@@ -127,7 +127,7 @@ t.test('requires scopes and a recent sign-in, with a challenge that names the re
   t.equal((await get(`Bearer ${fresh}`, {}, '/v1/fresh')).statusCode, 200)
 })
 
-t.test('serves its metadata to every origin at its own path and at the root', async (t) => {
+t.test('serves its metadata to every origin, also at the root', async (t) => {
   const { issuer, app } = await world(t, { name: 'Orders' })
   for (const url of ['/.well-known/oauth-protected-resource/v1', '/.well-known/oauth-protected-resource']) {
     const { statusCode, headers, json } = await app
@@ -195,7 +195,7 @@ t.test('fetches the keys for an unknown key id once in thirty seconds', async (t
   t.equal((await get(`Bearer ${issuer.token()}`)).statusCode, 200)
 })
 
-t.test('answers 503 if the metadata of the issuer name another issuer', async (t) => {
+t.test('answers 503 if the metadata name another issuer', async (t) => {
   const { issuer, app } = await world(t, {})
   await app.close()
   const other = await testApi({ ...issuer, issuer: `${issuer.issuer}/` })
@@ -222,7 +222,7 @@ t.test('finds the metadata of an issuer with a path', async (t) => {
   )
 })
 
-t.test('asks the introspection endpoint about each token at most once in ten seconds', async (t) => {
+t.test('introspects each token at most once in ten seconds', async (t) => {
   const { issuer, get } = await world(t, { introspection: { clientId: 'api', clientSecret: 's%cret' } })
   const token = issuer.token()
   const all = await Promise.all([1, 2, 3].map(async () => (await get(`Bearer ${token}`)).statusCode))
@@ -245,7 +245,7 @@ t.test('asks the introspection endpoint about each token at most once in ten sec
   t.equal((await get(`Bearer ${another}`)).statusCode, 200, 'a failure is not kept')
 })
 
-t.test('stops the start for an invalid resource server option, and names it', async (t) => {
+t.test('stops the start for an invalid option, and names it', async (t) => {
   const issuer = 'https://i.example'
   const cases: Array<[string, Record<string, unknown>]> = [
     ['issuer', { resource: RESOURCE }],

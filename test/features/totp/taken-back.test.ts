@@ -1,6 +1,6 @@
 /**
- * A factor that must not stay is removed: after a lost first factor, an outage, a reset, a removed account. And a
- * sign-in by a connection gets no younger.
+ * Removes an invalid factor after a lost first factor, an outage, a reset or a removed account, and keeps the time of a
+ * connection sign-in.
  */
 import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
@@ -51,7 +51,7 @@ async function prepared(browser: TestBrowser, clock: { now(): number }, page: st
   return async () => await browser.submit(action, { ...fields, code: codeFor(secretIn(body), clock.now()), name: '' })
 }
 
-t.test('stores no factor if the link or the mailbox of the first factor changes meanwhile', async (t) => {
+t.test('stores no factor if the identity link or the mailbox changes during its set-up', async (t) => {
   const left = async (factors: FactorStore, userId: string) =>
     await factors.findFactors(userId).then(({ totp, recoveryCodesLeft }) => [totp.length, recoveryCodesLeft])
   {

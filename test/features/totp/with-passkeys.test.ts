@@ -67,7 +67,7 @@ t.test('does not store an app if a passkey was set up or a reset came between it
   }
 })
 
-t.test('does not loop a user with an app and no passkey for an acr that needs a passkey', async (t) => {
+t.test('answers unmet_authentication_requirements to acr phr for a user with an app and no passkey', async (t) => {
   const { browser } = await factorApp(t, OPENID)
   const location = async (params: Record<string, string>): Promise<string> =>
     String((await browser.get(authorizePath(params))).headers.location)
@@ -125,7 +125,7 @@ t.test('announces the end of other sessions only if the app turns two-step sign-
   }
 })
 
-t.test('removes an app whose addition lost its answer, without a message', async (t) => {
+t.test('removes an app whose addition lost its answer, and emits no factor_added', async (t) => {
   const subject = await factorApp(t, {}, { enrolled: false })
   const { app, store, sub, clock } = subject
   const { access_token: token } = await signIn(app)
@@ -141,7 +141,7 @@ t.test('removes an app whose addition lost its answer, without a message', async
   t.notOk(subject.events.some(({ name }) => name === 'factor_added'))
 })
 
-t.test('offers a test helper for the codes of an app', async (t) => {
+t.test('computes the codes of an app with totpCode, and rejects an invalid secret or time', async (t) => {
   const { app, sub, clock } = await factorApp(t, {}, { enrolled: false })
   const headers = await authAs(app, { id: sub }, { acr: 'password' })
   const { enrolment, secret, uri } = (await app.inject({ method: 'POST', url: '/auth/factors/totp', headers })).json<{

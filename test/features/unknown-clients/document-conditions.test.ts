@@ -1,4 +1,4 @@
-/** Documents that are kept: fetched again only if they have changed. */
+/** Revalidation of cached client metadata documents. */
 import t from '../../support/tap.ts'
 import { documentHost, open, requestOf, world } from './world.ts'
 

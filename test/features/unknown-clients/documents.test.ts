@@ -113,7 +113,7 @@ const DOCUMENTS: Array<[string, Record<string, unknown> | string, string]> = [
   ['no code response', { response_types: ['token'] }, 'response_types']
 ]
 
-t.test('refuses the name of a registered client whose letters are written in parts', async (t) => {
+t.test('refuses the name of a registered client in decomposed Unicode characters', async (t) => {
   const host = await documentHost(t)
   const test = await world(t, { clients: [{ clientId: 'cafe', name: 'Caf\u00e9', redirectUris: [AGENT] }] })
   host.metadata = { ...host.metadata, client_name: 'Cafe\ufe0f\u0301' }
@@ -210,7 +210,7 @@ t.test('prefers a registered client to the document at its id', async (t) => {
   t.equal(host.calls(), 0)
 })
 
-t.test('a blocked client gets 401 at its next request, and works again once it is unblocked', async (t) => {
+t.test('rejects a refresh by a blocked client with 401, and accepts it after unblockClient', async (t) => {
   const host = await documentHost(t)
   const test = await world(t)
   const tokens = await tokensFor(test, host.url)

@@ -6,7 +6,7 @@ import { testBrowser } from '../../support/browser.ts'
 import { answerOf, KEYS, redeem } from '../../support/openid.ts'
 import { AGENT, APP_SECRET, open, press, requestOf } from './world.ts'
 
-t.test('the example gives a tool to a registered agent, and asks for more scope for the other tool', async (t) => {
+t.test('lets a registered agent call a tool of the MCP example, and demands more scope for another', async (t) => {
   const app = await mcpApp({
     issuer: ISSUER,
     secret: APP_SECRET,

@@ -67,7 +67,7 @@ t.test('refuses a registration with an invalid member', async (t) => {
   t.equal((await test.app.inject({ method: 'POST', url: '/auth/clients', payload: '[]' })).statusCode, 415)
 })
 
-t.test('leaves the state as it was after 10,000 registrations', async (t) => {
+t.test('writes nothing to the state for 10,000 registrations', async (t) => {
   const state = memoryState()
   const writes: string[] = []
   const watched = {
@@ -135,7 +135,7 @@ t.test('stops the start without secret, and for invalid redirectSchemes and allo
   })
 })
 
-t.test('returns access_denied to the client after Deny', async (t) => {
+t.test('returns access_denied to the client after the user denies consent', async (t) => {
   const test = await world(t)
   const { client_id: id } = (await register(test, { redirect_uris: [AGENT] })).json()
   const { reply } = await open(test.browser, requestOf(id))

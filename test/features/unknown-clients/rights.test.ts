@@ -83,7 +83,7 @@ t.test('repeats the successor of a reused refresh token for 120 seconds, and end
   }
 })
 
-t.test('lists the client on the account page, and revokes its access there', async (t) => {
+t.test('lists an unknown client on the account page, and revokes its access there', async (t) => {
   const test = await world(t)
   const { client_id: id } = (await register(test, BODIES['vscode']?.body ?? {})).json()
   t.ok(id.length > 255)
@@ -96,7 +96,7 @@ t.test('lists the client on the account page, and revokes its access there', asy
   t.equal((await refresh(test, id, tokens.refresh_token)).status, 400)
 })
 
-t.test('accepts each authentication method of a document, and rejects introspection by its client', async (t) => {
+t.test('accepts the authentication methods of a document, and rejects introspection by its client', async (t) => {
   const host = await documentHost(t)
   const test = await world(t)
   host.metadata = {

@@ -2,7 +2,7 @@
 import t from '../../support/tap.ts'
 import { oauth, withAnn } from './support.ts'
 
-t.test('lists every user once, while others come and go', async (t) => {
+t.test('lists each remaining user once while others are created and removed', async (t) => {
   const { users, store } = await withAnn(t)
   const staying: string[] = []
   const going: string[] = []

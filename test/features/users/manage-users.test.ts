@@ -110,7 +110,7 @@ t.test('ends all sessions of a disabled user, also of 50 parallel sign-ins', asy
   t.ok((await signIn(app, ANN)).access_token)
 })
 
-t.test('requireReset removes the password, ends all sessions, and sends a reset link', async (t) => {
+t.test('removes the password, ends all sessions and sends a reset link on requireReset', async (t) => {
   const { app, users, id, messages, events } = await withAnn(t)
   const tokens = await signIn(app, ANN)
   t.equal(await users.requireReset(id), undefined, 'the answer has no link')
@@ -125,7 +125,7 @@ t.test('requireReset removes the password, ends all sessions, and sends a reset 
   t.match(await users.get(id), { hasPassword: true })
 })
 
-t.test('rejects requireReset for a user who could not use the link', async (t) => {
+t.test('rejects requireReset for a user who is disabled or has no email address', async (t) => {
   const { users, id, store } = await withAnn(t, {
     registration: { username: 'any' }
   })
@@ -162,7 +162,7 @@ t.test('rejects an unknown id with not_found, and an invalid actor, reason or ve
   t.notOk(namesOf({ events }).some((name) => name.startsWith('user_') || name === 'account_removed'))
 })
 
-t.test('names the method that the user store lacks', async (t) => {
+t.test('rejects a call with the name of the method that the user store lacks', async (t) => {
   const { findById, findByUsername } = memoryUserStore([{ id: 'u1', username: 'eve', passwordHash: null }])
   const test = await testApp({ users: { findById, findByUsername } as UserStore })
   t.teardown(test.close)
@@ -187,7 +187,7 @@ t.test('names the method that the user store lacks', async (t) => {
 })
 
 // covers GHSA-2vg6 ADM-7
-t.test('completes a removal when it is repeated after a failure of any step', async (t) => {
+t.test('completes a removal when it is repeated after setDisabled or remove failed', async (t) => {
   for (const broken of ['setDisabled', 'remove'] as const) {
     for (const isDone of [false, true]) {
       const store = memoryUserStore()
