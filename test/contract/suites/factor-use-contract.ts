@@ -104,8 +104,9 @@ export function factorUseCases(define: DefineFactorCase): void {
     [0, 0, true, { outcome: 'used', regressed: false }],
     [4_294_967_294, 4_294_967_295, false, { outcome: 'used', regressed: false }]
   ] as const) {
+    const answers = expected.outcome === 'used' ? 'accepts' : 'rejects'
     define(
-      `usePasskey: ${expected.outcome === 'used' ? 'accepts' : 'rejects'} a counter of ${given} after ${stored}${backupEligible ? ' of a synced passkey' : ''}`,
+      `usePasskey: ${answers} a counter of ${given} after ${stored}${backupEligible ? ' of a synced passkey' : ''}`,
       async (store) => {
         await store.addPasskey(passkeyAddition({ factor: passkey({ signCount: stored, backupEligible }) }))
         if (expected.outcome === 'used') {
