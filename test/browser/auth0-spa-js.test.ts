@@ -1,5 +1,5 @@
 /**
- * `@auth0/auth0-spa-js` in Chromium, unchanged but for `domain` and `clientId`, against the paths and the issuer of
+ * `@auth0/auth0-spa-js` in Chromium, unchanged except for `domain` and `clientId`, against the paths and the issuer of
  * Auth0: signs in, calls an API, renews silently, signs out.
  */
 import { fileURLToPath } from 'node:url'
@@ -34,7 +34,7 @@ const CODE = (domain: string): string => `
 `
 
 // covers C8
-t.test('signs in, calls an API, renews silently and signs out at the paths of Auth0', async (t) => {
+t.test('signs in, calls an API, renews silently and signs out with auth0-spa-js at the paths of Auth0', async (t) => {
   let body = ''
   const { origin } = await staticServer(t, 'localhost', (path) =>
     path === '/app.js'

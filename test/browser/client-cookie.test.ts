@@ -170,7 +170,7 @@ t.test('reports another user who signed in meanwhile, and removes the data of th
 })
 
 // covers D3
-t.test('keeps the query of the redirect URI', async (t) => {
+t.test('keeps the query of the redirect URI after a sign-in', async (t) => {
   const provider = await startProvider(t, {}, shop)
   const page = await chromium.newPage(t, { allow: [FAILED] })
   await page.goto(`${provider.origin}/shop`)

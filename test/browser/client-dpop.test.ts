@@ -36,7 +36,7 @@ async function subjectWith(t: Test, options: Partial<AuthorityOptions>) {
   }
 }
 
-t.test('binds its tokens to a key that no script can export', async (t) => {
+t.test('binds tokens to a key that no script can export', async (t) => {
   const subject = await subjectWith(t, { dpop: true })
   const { app, page } = subject
   await signIn(page, subject)

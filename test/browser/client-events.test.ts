@@ -9,7 +9,7 @@ const REFUSED = /Failed to load resource: the server responded with a status of 
 
 const chromium = await withChromium(t)
 
-t.test('tells a late listener who is signed in, despite listeners that throw or leave', async (t) => {
+t.test('reports the signed-in user to a late listener, even if others throw or were removed', async (t) => {
   const subject = await clientSubject(t)
   const { app, provider } = subject
   const page = await chromium.newPage(t, { allow: [/uncaught: mine/] })
@@ -44,7 +44,7 @@ t.test('allows a listener to call the client', async (t) => {
   t.equal(await page.evaluate('token'), await app.value(page, 'auth.getAccessToken()'))
 })
 
-t.test('tells another tab of a sign-in and a sign-out at once', async (t) => {
+t.test('reports a sign-in and a sign-out to another tab', async (t) => {
   const subject = await clientSubject(t)
   const { app, provider } = subject
   const page = await chromium.newPage(t)
@@ -71,7 +71,7 @@ t.test('tells another tab of a sign-in and a sign-out at once', async (t) => {
   )
 })
 
-t.test('signs out in the app and at the provider, revokes the token, and leads back', async (t) => {
+t.test('signs out in the app and at the provider, revokes the refresh token, and returns to the app', async (t) => {
   const subject = await clientSubject(t)
   const { app, provider } = subject
   const page = await chromium.newPage(t)

@@ -1,4 +1,4 @@
-/** `fetch` of the browser client in Chromium: where the token goes, and what a 401 does. */
+/** `fetch` of the browser client in Chromium: origins that get the token, and retries after a 401. */
 import { decodeJwt } from '../support/jwt.ts'
 import type { Page, Request } from 'playwright-core'
 import t, { type Test } from '../support/tap.ts'

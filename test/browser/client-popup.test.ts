@@ -37,7 +37,7 @@ async function signInAndClose(popup: Page): Promise<void> {
   await closed
 }
 
-t.test('signs in by a popup that the provider pages isolate, and closes it', async (t) => {
+t.test('signs in by a popup although the provider pages isolate it from its opener, and closes it', async (t) => {
   for (const storage of ['local', 'memory']) {
     const subject = await clientSubject(t, { script: POPUP, client: `{ storage: '${storage}' }` })
     const { app, provider } = subject
@@ -54,7 +54,7 @@ t.test('signs in by a popup that the provider pages isolate, and closes it', asy
   }
 })
 
-t.test('gives two tabs with a popup each their own answers', async (t) => {
+t.test('completes parallel popup sign-ins of two tabs, each with its own appState', async (t) => {
   const subject = await clientSubject(t, { script: POPUP })
   const page = await chromium.newPage(t)
   const other = await page.context().newPage()
@@ -67,7 +67,7 @@ t.test('gives two tabs with a popup each their own answers', async (t) => {
   t.same(await first.outcome, { value: { appState: 'one' } })
 })
 
-t.test('rejects with a typed error if the popup is blocked, closed, refused or late', async (t) => {
+t.test('rejects with a typed error if the popup is blocked, closed or late, or the provider refuses', async (t) => {
   const subject = await clientSubject(t, { script: POPUP })
   const { app, provider } = subject
   const page = await chromium.newPage(t)

@@ -90,7 +90,7 @@ async function reactApp(t: Test, code = CODE): Promise<{ origin: string; provide
   return { origin, provider }
 }
 
-t.test('StrictMode: signs in once, shares one state, and renders only on changes', async (t) => {
+t.test('useAuth in StrictMode: signs in once, shares one state, and renders only on changes', async (t) => {
   const { origin, provider } = await reactApp(t)
   const page = await chromium.newPage(t)
   const token = await intercept(page, `${provider.origin}/auth/token`)
@@ -124,43 +124,46 @@ t.test('StrictMode: signs in once, shares one state, and renders only on changes
 })
 
 // covers D1
-t.test('RequireAuth in StrictMode: asks once, completes the sign-in, and keeps a sign-out', async (t) => {
-  const { origin, provider } = await reactApp(t, PRIVATE)
-  const page = await chromium.newPage(t)
-  const authorize = await intercept(page, `${provider.origin}/auth/authorize`)
-  const prompts: Array<string | null> = []
-  const count = async (route: Route): Promise<void> => {
-    prompts.push(new URL(route.request().url()).searchParams.get('prompt'))
-    await route.continue()
-  }
-  authorize.answer = count
-  await page.goto(`${origin}/cart`)
-  await page.waitForURL((url) => url.pathname === '/auth/login')
-  t.same(prompts, [null], 'two views, whose effects run twice: one sign-in')
-  await signInOn(page)
-  await page.locator('#who').first().waitFor()
-  t.equal(await page.locator('#who').count(), 2)
-  t.equal(page.url(), `${origin}/callback`)
-  t.same(
-    await page.evaluate('auth.handleRedirectCallback()'),
-    { appState: { from: '/cart' } },
-    'where the app may go on'
-  )
+t.test(
+  'RequireAuth in StrictMode: starts one sign-in, completes it, and sends prompt=login after a sign-out',
+  async (t) => {
+    const { origin, provider } = await reactApp(t, PRIVATE)
+    const page = await chromium.newPage(t)
+    const authorize = await intercept(page, `${provider.origin}/auth/authorize`)
+    const prompts: Array<string | null> = []
+    const count = async (route: Route): Promise<void> => {
+      prompts.push(new URL(route.request().url()).searchParams.get('prompt'))
+      await route.continue()
+    }
+    authorize.answer = count
+    await page.goto(`${origin}/cart`)
+    await page.waitForURL((url) => url.pathname === '/auth/login')
+    t.same(prompts, [null], 'two views, whose effects run twice: one sign-in')
+    await signInOn(page)
+    await page.locator('#who').first().waitFor()
+    t.equal(await page.locator('#who').count(), 2)
+    t.equal(page.url(), `${origin}/callback`)
+    t.same(
+      await page.evaluate('auth.handleRedirectCallback()'),
+      { appState: { from: '/cart' } },
+      'where the app may go on'
+    )
 
-  prompts.length = 0
-  const other = await page.context().newPage()
-  await other.goto(`${origin}/cart`)
-  await other.locator('#who').first().waitFor()
-  await page.evaluate("void auth.logout({ returnTo: location.origin + '/signed-out' })")
-  for (const tab of [page, other]) {
-    await tab.waitForURL((url) => url.pathname === '/auth/login')
-    await tab.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
+    prompts.length = 0
+    const other = await page.context().newPage()
+    await other.goto(`${origin}/cart`)
+    await other.locator('#who').first().waitFor()
+    await page.evaluate("void auth.logout({ returnTo: location.origin + '/signed-out' })")
+    for (const tab of [page, other]) {
+      await tab.waitForURL((url) => url.pathname === '/auth/login')
+      await tab.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
+    }
+    t.same(new Set(prompts), new Set(['login']))
+    t.equal((await provider.app.authority.sessions(provider.ann.id)).length, 0)
   }
-  t.same(new Set(prompts), new Set(['login']))
-  t.equal((await provider.app.authority.sessions(provider.ann.id)).length, 0)
-})
+)
 
-t.test('RequireAuth: shows a sign-in that the provider rejected, and does not retry forever', async (t) => {
+t.test('RequireAuth: shows the error of a rejected sign-in, and does not retry', async (t) => {
   const { origin, provider } = await reactApp(t, PRIVATE)
   const page = await chromium.newPage(t)
   const authorize = await intercept(page, `${provider.origin}/auth/authorize`)

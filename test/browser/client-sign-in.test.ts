@@ -75,7 +75,7 @@ t.test('returns no user and login_required before a sign-in', async (t) => {
   })
 })
 
-t.test('accepts a repeated callback: in parallel, in sequence, by two clients, after a reload', async (t) => {
+t.test('accepts a callback that is handled repeatedly, in parallel or by two clients, until a reload', async (t) => {
   const subject = await clientSubject(t, { script: 'globalThis.started = true' })
   const { app, provider } = subject
   const page = await chromium.newPage(t)
@@ -99,7 +99,7 @@ t.test('accepts a repeated callback: in parallel, in sequence, by two clients, a
   t.match(await app.value(page, 'auth.getUser()'), { sub: provider.ann.id })
 })
 
-t.test('cleans the URL before it asks the provider, and keeps unrelated parts', async (t) => {
+t.test('removes the response from the URL before it redeems the code, and keeps other parts', async (t) => {
   const subject = await clientSubject(t, { script: 'globalThis.started = true' })
   const { app, provider } = subject
   const page = await chromium.newPage(t)
@@ -120,7 +120,7 @@ t.test('cleans the URL before it asks the provider, and keeps unrelated parts', 
   t.same(await page.evaluate('history.state'), { mine: 1 })
 })
 
-t.test('accepts an answer as a URL in another tab, also of two parallel sign-ins', async (t) => {
+t.test('completes a sign-in in another tab by its response URL, also after a second sign-in', async (t) => {
   const subject = await clientSubject(t)
   const { app } = subject
   const page = await chromium.newPage(t)
@@ -133,7 +133,7 @@ t.test('accepts an answer as a URL in another tab, also of two parallel sign-ins
   t.equal(other.url(), `${app.origin}/callback`)
 })
 
-t.test('rejects a tampered state, a code without a transaction and a used answer', async (t) => {
+t.test('rejects a tampered state, a code without a transaction and a used response', async (t) => {
   const subject = await clientSubject(t, { script: 'globalThis.started = true' })
   const { app, provider } = subject
   const page = await chromium.newPage(t)
@@ -181,7 +181,7 @@ t.test('returns the error of the provider with the appState', async (t) => {
   t.same(await app.events(page), [['error', 'login_required']])
 })
 
-t.test('rejects an answer with another issuer, or with none although the provider sends it', async (t) => {
+t.test('rejects a response with a wrong iss, or without iss if the provider supports it', async (t) => {
   const subject = await clientSubject(t, { script: 'globalThis.started = true' })
   const { app, provider } = subject
   const page = await chromium.newPage(t)
@@ -214,7 +214,7 @@ t.test('rejects provider metadata with another issuer', async (t) => {
   await page.waitForURL((url) => url.pathname === '/auth/login')
 })
 
-t.test('rejects an ID token of another sign-in or another client', async (t) => {
+t.test('rejects a missing ID token, one with a wrong nonce, aud or iss, and one without sub', async (t) => {
   const subject = await clientSubject(t)
   const { app, provider } = subject
   const page = await chromium.newPage(t)

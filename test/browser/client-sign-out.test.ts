@@ -77,28 +77,31 @@ const isSignInPage = (url: URL): boolean => url.pathname === '/auth/login'
 
 for (const storage of STORAGES) {
   // covers D1
-  t.test(`one tab, ${storage}: emits no event and asks no user before the sign-out has begun`, async (t) => {
-    const { app, provider, page, prompts } = await signedIn(t, `{ storage: '${storage}' }`)
-    const revoked = await hold(page, `${provider.origin}/auth/revoke`)
-    const ended = await hold(page, `${provider.origin}/auth/logout`)
-    // The console is the only report from a page that is navigating away.
-    const asked = page.waitForEvent('console', (message) => message.text() === 'asked')
-    await app.leave(page, LOGOUT)
-    await Promise.all([revoked.seen, ended.seen, asked])
-    t.same(prompts, [], 'the protected route waits')
-    await ended.release()
-    await page.waitForURL(`${app.origin}/signed-out`)
-    t.same(prompts, [])
-    t.equal(
-      (await provider.app.authority.sessions(provider.ann.id)).length,
-      0,
-      'signed out at the provider, with the revocation still under way'
-    )
-    await revoked.release()
-    await app.leave(page, 'auth.loginWithRedirect()')
-    await page.waitForURL(isSignInPage)
-    t.equal(await heading(page), 'Sign in to Example Accounts')
-  })
+  t.test(
+    `one tab, ${storage}: signs out without an authorization request of a protected route in between`,
+    async (t) => {
+      const { app, provider, page, prompts } = await signedIn(t, `{ storage: '${storage}' }`)
+      const revoked = await hold(page, `${provider.origin}/auth/revoke`)
+      const ended = await hold(page, `${provider.origin}/auth/logout`)
+      // The console is the only report from a page that is navigating away.
+      const asked = page.waitForEvent('console', (message) => message.text() === 'asked')
+      await app.leave(page, LOGOUT)
+      await Promise.all([revoked.seen, ended.seen, asked])
+      t.same(prompts, [], 'the protected route waits')
+      await ended.release()
+      await page.waitForURL(`${app.origin}/signed-out`)
+      t.same(prompts, [])
+      t.equal(
+        (await provider.app.authority.sessions(provider.ann.id)).length,
+        0,
+        'signed out at the provider, with the revocation still under way'
+      )
+      await revoked.release()
+      await app.leave(page, 'auth.loginWithRedirect()')
+      await page.waitForURL(isSignInPage)
+      t.equal(await heading(page), 'Sign in to Example Accounts')
+    }
+  )
 }
 
 // covers D1
@@ -161,7 +164,7 @@ for (const storage of STORAGES) {
 }
 
 // covers D1
-t.test('asks the user at the next sign-in after a sign-out that never reached the provider', async (t) => {
+t.test('shows the sign-in page at the next sign-in after a sign-out that did not reach the provider', async (t) => {
   const { app, provider, page, prompts } = await signedIn(t)
   await page.context().route(`${provider.origin}/auth/logout*`, async (route) => {
     await route.abort()

@@ -59,7 +59,7 @@ t.test('session: keeps the session in one tab over a reload', async (t) => {
   t.equal(await app.value(other, 'auth.getUser()'), null)
 })
 
-t.test('accepts an asynchronous custom storage, also if it fails', async (t) => {
+t.test('keeps the session in an asynchronous custom storage, and reports no user if it fails', async (t) => {
   const storage = `{ storage: {
     getItem: async (key) => { await 0; if (globalThis.broken) throw new Error('no disk'); return sessionStorage.getItem('mine ' + key) },
     setItem: async (key, value) => { await 0; if (globalThis.broken) throw new Error('no disk'); sessionStorage.setItem('mine ' + key, value) },

@@ -65,7 +65,7 @@ async function tabs(page: Page, origin: string, count: number): Promise<Page[]> 
   ]
 }
 
-t.test('returns a fresh token without a request, and replaces an expired one once for all callers', async (t) => {
+t.test('returns an unexpired token without a request, and replaces an expired one once for ten callers', async (t) => {
   const { app, page, later, refreshes } = await signedIn(t)
   const first = await app.value(page, 'auth.getAccessToken()')
   t.equal(await app.value(page, 'auth.getAccessToken()'), first)
@@ -118,7 +118,7 @@ t.test('keeps five parallel tabs signed in without Web Locks', async (t) => {
   }
 })
 
-t.test('refreshes although another tab holds the lock forever', async (t) => {
+t.test('refreshes after five seconds although another tab keeps the lock', async (t) => {
   const { app, page, provider } = await signedIn(t)
   const [, other] = (await tabs(page, app.origin, 2)) as [Page, Page]
   await other.evaluate(
@@ -171,7 +171,7 @@ t.test('reports outages, proxies, limits and network errors as retryable, and ke
   t.same(names, ['authenticated', ...outages.map(() => 'error'), 'token_refreshed'], 'nobody was told of a sign-out')
 })
 
-t.test('settles every promise within 15 seconds if the provider never answers', async (t) => {
+t.test('rejects with a timeout within 15 seconds if the provider does not answer', async (t) => {
   const { app, page, token, later, provider } = await signedIn(t)
   await later()
   const hang = async (): Promise<void> => {}

@@ -1,4 +1,4 @@
-/** The walk of `http/connect/walk` in a browser instead of by `inject`. Each pair of choices occurs in one journey. */
+/** The walk of `http/connect/walk` in a browser instead of by `inject`. Each pair of choices occurs in some journey. */
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -116,7 +116,7 @@ t.ok(journeys.length <= 26, `${journeys.length} journeys`)
 
 for (const [domain, options] of Object.entries(DOMAINS)) {
   for (const linking of LINKING) {
-    t.test(`${domain}, linking ${linking}: never leads a user in a circle in a browser`, async (t: Test) => {
+    t.test(`${domain}, linking ${linking}: leads a user in no circle in a browser`, async (t: Test) => {
       const users = memoryUserStore()
       const fake = fakeUpstream()
       fake.upstream.authorizationUrl = async ({ state, redirectUri }) =>

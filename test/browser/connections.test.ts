@@ -145,7 +145,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       )
     })
 
-    t.test('completes sign-ins in two tabs despite the back button and a repeated answer', async (t) => {
+    t.test('completes sign-ins in two tabs, and shows an error for a repeated callback', async (t) => {
       const page = await newPage(t, options)
       const tab = await page.context().newPage()
       await page.goto(downstream.authorizeUrl({ state: 'first' }))
@@ -184,7 +184,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       }
     )
 
-    t.test('FED-22 goes to the provider and back when a host page starts linking', async (t) => {
+    t.test('FED-22 links an account at the provider when a host page starts linking, and returns to it', async (t) => {
       const name = `link-${options.javaScriptEnabled}`
       const mine = await downstream.addUser(name)
       await upstream.addUser(name)

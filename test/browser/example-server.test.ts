@@ -1,4 +1,4 @@
-/** The pages of the example server: a person walks through all of them. */
+/** Walks through the pages of the example server. */
 import type { Page } from 'playwright-core'
 import t, { type Test } from '../support/tap.ts'
 import { example } from '../flow/support/example-server.ts'
@@ -47,7 +47,7 @@ const lines = async (page: Page): Promise<string[]> =>
       "[...children].slice(1).map(({ textContent }) => textContent).join(' '))"
   )
 
-t.test('shows captured mails at the host name of the issuer, and at no other', async (t) => {
+t.test('shows captured mails at the host name of the issuer, and answers 404 at 127.0.0.1', async (t) => {
   const page = await chromium.newPage(t, { locale: 'en', viewport: DESKTOP, allow: [/status of 404/] })
   await page.goto(`${origin}/dev/mails`)
   t.match(await page.locator('main').innerText(), /No mail yet/)

@@ -1,6 +1,6 @@
 /**
- * Requests that a page of another site makes its visitor's browser send cost the visitor no attempt, no session and no
- * state.
+ * Checks that requests forged by a page of another site use up no attempt, end no session and change no state of its
+ * visitor.
  */
 import t from '../support/tap.ts'
 import { memoryFactorStore } from '../../lib/index.ts'
@@ -121,7 +121,7 @@ for (const [what, host] of [
   ...(AT_NIGHT ? ([['another origin of the same site', 'localhost']] as const) : [])
 ] as const) {
   // covers RL-29 A3
-  t.test(`keeps the state of the visitor after forms, scripts, images and navigations of ${what}`, async (t) => {
+  t.test(`keeps sessions, cookies and attempts of a visitor after forged requests of ${what}`, async (t) => {
     const provider = await startProvider(t, {
       rateLimit: LIMITS,
       factors: memoryFactorStore(),

@@ -33,7 +33,7 @@ const plain = workshop.project('docs/guides/plain-page.md')
 const twoOrigins = workshop.project('docs/guides/two-origins.md')
 const fromAuth0 = workshop.project('docs/guides/from-auth0-react.md')
 
-t.test('compiles the code of the guides', async (t) => {
+t.test('compiles the TypeScript code of the front-end guides', async (t) => {
   // The types in Vite's template.
   const ambient = join(react.directory, 'ambient.d.ts')
   writeFileSync(
@@ -260,7 +260,7 @@ t.test('React, Vue and Svelte: signs up, confirms the address, calls an API and 
   t.equal(answer.status, 401)
 })
 
-t.test('loads the client module by module on a plain page under a strict policy', async (t) => {
+t.test('signs up and out with the program of the plain-page guide, which serves only client modules', async (t) => {
   const port = await freePort()
   await start(t, plain, 'server.mjs', { PORT: String(port) })
   const origin = `http://localhost:${port}`
@@ -286,7 +286,7 @@ t.test('loads the client module by module on a plain page under a strict policy'
     t.equal((await fetch(`${origin}${path}`)).status, 404, path)
 })
 
-t.test('signs in with the API and the page on two origins', async (t) => {
+t.test('signs up on a page whose API has another origin', async (t) => {
   const [port, vite] = [await freePort(), await devServer(t)]
   const api = `http://localhost:${port}`
   await start(t, twoOrigins, 'server.mjs', { PORT: String(port), ISSUER: api, PAGE: vite.origin })

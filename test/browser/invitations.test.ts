@@ -1,4 +1,4 @@
-/** An invited person in a browser of a phone: by a password, and by an account at another provider. */
+/** Accepts invitations on a phone, with a password and by an account at another provider. */
 import t from '../support/tap.ts'
 import type { Page } from 'playwright-core'
 import { oidc } from '../../lib/connections/index.ts'
@@ -39,13 +39,13 @@ async function invited(username: string): Promise<{ id: string; url: string }> {
   return { id, url: (await provider.messages.next('invitation')).url }
 }
 
-/** True if the name of the account is there whole, where it has the room. */
+/** True if the account name is shown without being cut off. */
 const showsName = async (page: Page): Promise<boolean> =>
   await page.evaluate(
     "[...document.querySelectorAll('.chip bdi span')].every((part) => part.scrollWidth <= part.clientWidth)"
   )
 
-/** Nothing scrolls sideways on a narrow phone. */
+/** True if the page fits a narrow phone without sideways scrolling. */
 async function fits(page: Page): Promise<boolean> {
   const box = await page.locator('main').boundingBox()
   return box !== null && box.x >= 0 && box.x + box.width <= 360
@@ -55,7 +55,7 @@ for (const { name, options } of WITH_AND_WITHOUT) {
   const phone = { ...options, viewport: { width: 360, height: 740 } }
   const tag = options.javaScriptEnabled === true ? 'js' : 'plain'
 
-  t.test(`accepts an invitation with a password ${name}, signs in, and sees that the link is used`, async (t) => {
+  t.test(`accepts an invitation with a password ${name}, and signs in afterwards`, async (t) => {
     const username = `${tag}@example.com`
     const { id, url } = await invited(username)
     const page = await newPage(t, phone)
@@ -104,7 +104,7 @@ for (const { name, options } of WITH_AND_WITHOUT) {
     t.match(await provider.app.authority.users.get(id), { emailVerified: true, hasPassword: false })
   })
 
-  t.test(`offers only the connection of a managed address ${name}`, async (t) => {
+  t.test(`offers an invited user of a managed domain only its connection ${name}`, async (t) => {
     const username = `zoe-${tag}@work.example`
     const { url } = await invited(username)
     await upstream.addUser(username)

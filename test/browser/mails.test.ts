@@ -79,7 +79,7 @@ async function checkColors(t: Test, documents: string[], width: number, name: st
   }
 }
 
-t.test('shows readable text in every email, light and dark', async (t) => {
+t.test('shows English emails without axe violations, light and dark', async (t) => {
   await checkColors(
     t,
     everyMessage('en').map((message) => htmlOf(message)),
@@ -88,7 +88,7 @@ t.test('shows readable text in every email, light and dark', async (t) => {
   )
 })
 
-t.test('shows readable text with any accent color', async (t) => {
+t.test('shows an email without axe violations with black, white and other extreme accent colors', async (t) => {
   for (const accentColor of ['#000000', '#ffffff', '#ffcc00', '#777777', '#0f1115', '#ff00ff']) {
     await checkColors(
       t,
@@ -101,7 +101,7 @@ t.test('shows readable text with any accent color', async (t) => {
   }
 })
 
-t.test('has distinct light and dark styles, and stays light and whole without a style sheet', async (t) => {
+t.test('has distinct light and dark colors, and stays light and readable without a style sheet', async (t) => {
   const page = await chromium.newPage(t, { viewport: { width: 390, height: 800 } })
   const [message] = everyMessage('en')
   if (message === undefined) throw new Error('no message')
@@ -183,7 +183,7 @@ t.test('loads nothing but the logo, and keeps hostile values as text', async (t)
   }
 })
 
-t.test('keeps a huge name and an unbroken URL inside the layout', async (t) => {
+t.test('shows a huge name and an unbroken URL in emails without sideways scrolling', async (t) => {
   const documents = everyMessage('en').map((message) => {
     const long = {
       ...message,

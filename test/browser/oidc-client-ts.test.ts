@@ -88,7 +88,7 @@ t.test('signs in, renews with the refresh token and revokes it', async (t) => {
   t.equal(await userinfo(provider, next.access_token), 401)
 })
 
-t.test('renews in an iframe with prompt=none', async (t) => {
+t.test('renews tokens in an iframe with prompt=none', async (t) => {
   const subject = await subjectOf(t, { scope: 'openid profile' })
   const page = await chromium.newPage(t, { locale: 'en' })
   const user = (await signIn(page, subject)) as Record<string, string>
@@ -98,7 +98,7 @@ t.test('renews in an iframe with prompt=none', async (t) => {
   t.not((renewed as { value: Record<string, string> }).value.access_token, user.access_token)
 })
 
-t.test('signs out, leads back, and renews nothing afterwards', async (t) => {
+t.test('signs out, returns to the app, and refuses renewal afterwards', async (t) => {
   const subject = await subjectOf(t)
   const { provider, spa } = subject
   const page = await chromium.newPage(t, { locale: 'en', allow: [REFUSED] })
@@ -114,7 +114,7 @@ t.test('signs out, leads back, and renews nothing afterwards', async (t) => {
   t.equal(await heading(page), 'Sign in to Example Accounts')
 })
 
-t.test('renews nothing in a tab after a sign-out in another', async (t) => {
+t.test('refuses renewal in a tab after a sign-out in another', async (t) => {
   const subject = await subjectOf(t)
   const { spa } = subject
   const page = await chromium.newPage(t, { locale: 'en' })

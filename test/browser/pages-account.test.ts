@@ -85,7 +85,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal(await userAt(page, provider), provider.ann.id)
     })
 
-    t.test('signs up with a confirmation link that stays valid when it is opened', async (t) => {
+    t.test('signs up with a confirmation link that stays valid until its button is pressed', async (t) => {
       const provider = await startProvider(t, { registration: { verifyEmail: true } })
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl())
@@ -139,7 +139,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal(await heading(page), 'This link no longer works', 'the link works once')
     })
 
-    t.test('carries the typed name to the other pages, and drops the password', async (t) => {
+    t.test('carries the typed username to the forgotten-password and email-code pages', async (t) => {
       const provider = await startProvider(t, { emailSignIn: {} })
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl())
@@ -155,7 +155,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal((await provider.app.inject('/auth/login')).body.includes('value="ann"'), false)
     })
 
-    t.test('gives the same answer to a forgotten password of an unknown username', async (t) => {
+    t.test('shows the same page after a reset request for a known and an unknown username', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)
       const seen: string[] = []

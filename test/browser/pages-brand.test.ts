@@ -11,7 +11,7 @@ const style = async (page: Page, selector: string, property: string, pseudo = ''
     `getComputedStyle(document.querySelector(${JSON.stringify(selector)}), ${JSON.stringify(pseudo)}).${property}`
   )
 
-t.test('shows the brand, runs the script and offers a choice of languages', async (t) => {
+t.test('applies the brand, prevents a double submission and offers a choice of languages', async (t) => {
   const pages = {
     title: 'Example Accounts',
     accentColor: '#0b6e4f',

@@ -1,4 +1,4 @@
-/** Faults that any page could have, looked for on all of them. */
+/** Looks for common layout, focus and reload faults on all pages. */
 import { setTimeout as wait } from 'node:timers/promises'
 import t from '../support/tap.ts'
 import type { Page } from 'playwright-core'
@@ -79,7 +79,7 @@ const FIND = `(() => {
   return found
 })()`
 
-/** The same, with the times that the script should have told. */
+/** Runs in the page. Returns the times in UTC that the page script should have replaced. */
 const FIND_TIMES = String.raw`document.body.innerText.split('\n')
   .filter((line) => /\bUTC\b/.test(line)).map((line) => 'a time in UTC: ' + line)`
 
@@ -95,32 +95,36 @@ function lastOf(page: Page): () => { method: string; status: number } {
 }
 
 for (const javaScriptEnabled of [true, false])
-  t.test(`finds no fault of any class on any page, ${javaScriptEnabled ? 'with' : 'without'} scripts`, async (t) => {
-    const page = await chromium.newPage(t, { viewport: PHONE, locale: 'en', javaScriptEnabled })
-    const last = lastOf(page)
-    const found: string[] = []
-    for (const { name, open } of PAGE_STATES) {
-      await page.context().clearCookies()
-      // One state holds the script back.
-      await page.unrouteAll()
-      await open(page, provider)
-      const faults = await page.evaluate<string[]>(FIND)
-      if (javaScriptEnabled) {
-        let late = await page.evaluate<string[]>(FIND_TIMES)
-        for (let tries = 0; late.length > 0 && tries < 100; tries++) {
-          await wait(25)
-          late = await page.evaluate<string[]>(FIND_TIMES)
+  t.test(
+    `shows all pages without layout, focus and reload faults, ${javaScriptEnabled ? 'with' : 'without'} scripts`,
+    async (t) => {
+      const page = await chromium.newPage(t, { viewport: PHONE, locale: 'en', javaScriptEnabled })
+      const last = lastOf(page)
+      const found: string[] = []
+      for (const { name, open } of PAGE_STATES) {
+        await page.context().clearCookies()
+        // One state holds the script back.
+        await page.unrouteAll()
+        await open(page, provider)
+        const faults = await page.evaluate<string[]>(FIND)
+        if (javaScriptEnabled) {
+          let late = await page.evaluate<string[]>(FIND_TIMES)
+          for (let tries = 0; late.length > 0 && tries < 100; tries++) {
+            await wait(25)
+            late = await page.evaluate<string[]>(FIND_TIMES)
+          }
+          faults.push(...late)
         }
-        faults.push(...late)
+        const { method, status } = last()
+        if (method === 'POST' && status < 400 && !ONCE.includes(name))
+          faults.push(`a reload would post again: ${status}`)
+        found.push(...faults.map((fault) => `${name}: ${fault}`))
       }
-      const { method, status } = last()
-      if (method === 'POST' && status < 400 && !ONCE.includes(name)) faults.push(`a reload would post again: ${status}`)
-      found.push(...faults.map((fault) => `${name}: ${fault}`))
+      t.same(found, [])
     }
-    t.same(found, [])
-  })
+  )
 
-t.test('finds each fault that is planted', async (t) => {
+t.test('reports each layout fault that is planted on the sign-in page', async (t) => {
   const page = await chromium.newPage(t, { viewport: PHONE, locale: 'en' })
   const main = "document.querySelector('main')"
   for (const [plant, fault] of [
@@ -184,7 +188,7 @@ t.test('moves no control of the sign-in pages when a late script arrives', async
   t.same(found, [])
 })
 
-t.test('draws a wrong field differently from a right one in forced colors', async (t) => {
+t.test('draws an invalid field differently from a valid one in forced colors', async (t) => {
   const page = await chromium.newPage(t, { viewport: PHONE, locale: 'en' })
   await page.emulateMedia({ forcedColors: 'active' })
   await page.goto(`${provider.origin}/auth/login`)

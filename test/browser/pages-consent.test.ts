@@ -35,7 +35,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal((await tokensAt(page, provider, 'third')).scope, 'openid profile email')
     })
 
-    t.test('returns access_denied to the client after Deny, and remembers nothing', async (t) => {
+    t.test('returns access_denied to the client after Cancel, and remembers nothing', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl({ client_id: 'third' }))
@@ -52,7 +52,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal(await heading(page), 'A Third Party wants access to your account')
     })
 
-    t.test('returns access_denied by form_post after Deny', async (t) => {
+    t.test('returns access_denied by form_post after Cancel', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl({ client_id: 'third', response_mode: 'form_post' }))

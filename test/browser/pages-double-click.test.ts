@@ -62,7 +62,7 @@ t.test('ignores the second click of a double click on the consent page', async (
 })
 
 // covers A15
-t.test('enables Deny at once, and Allow at once without scripts', async (t) => {
+t.test('enables Cancel on the consent page without delay, and Allow without delay if scripts are off', async (t) => {
   const provider = await startProvider(t)
   const page = await newPage(t, { locale: 'en' })
   await page.goto(provider.authorizeUrl({ client_id: 'third' }))

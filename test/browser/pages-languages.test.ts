@@ -77,7 +77,7 @@ const { page, frame, look } = await viewerIn(await chromium.newPage(t), {
   script
 })
 
-t.test('serves every page in the browser language, with styles and without console messages', async (t) => {
+t.test('serves every page in German to a German browser, with styles and without console messages', async (t) => {
   // Skips English, the default.
   const page = await chromium.newPage(t, { locale: 'de' })
   for (const { name, open } of PAGE_STATES) {

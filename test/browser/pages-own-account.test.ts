@@ -120,7 +120,7 @@ t.test('shows the account menu on a wide screen, a back link on a phone, and sig
   }
 })
 
-t.test('shows recent times in words, except after "on" and "until"', async (t) => {
+t.test('shows the last use of a session in words, and creation and expiry of an API key as dates', async (t) => {
   const provider = await startProvider(t, { ...ALL_PAGES, clock: steppedClock(Date.now()) })
   const { origin, app, ann } = provider
   await app.authority.apiKeys.create({ userId: ann.id, name: 'Backup', scopes: ['orders:read'], expiresIn: 432_000 })

@@ -1,4 +1,4 @@
-/** The places of things on a page. */
+/** Positions of elements on pages. */
 import t from '../support/tap.ts'
 import { withChromium } from './support/chromium.ts'
 import { FACTOR_PAGES } from './support/factor-states.ts'
@@ -8,7 +8,7 @@ import { ALL_PAGES, PAGE_STATES } from './support/states.ts'
 const { newPage } = await withChromium(t)
 const provider = await startProvider(t, { ...ALL_PAGES, ...FACTOR_PAGES, pages: { title: 'Example Accounts' } })
 
-t.test('shows the QR code below the button on touch screens, where the app may be on the same device', async (t) => {
+t.test('shows the QR code below the button on touch screens, and above it on other screens', async (t) => {
   const options = { locale: 'en', viewport: { width: 360, height: 2000 } }
   for (const name of ['set-up-app', 'security-totp']) {
     const state = PAGE_STATES.find((one) => one.name === name)

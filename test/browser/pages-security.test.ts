@@ -108,7 +108,7 @@ t.test('shows no page in a frame of another origin', async (t) => {
 })
 
 // covers ASVS-3.3.4 ASVS-3.3.2
-t.test('keeps cookies from scripts and from forms of other sites', async (t) => {
+t.test('sets cookies as HttpOnly and SameSite=Lax, so that scripts cannot read them', async (t) => {
   const provider = await startProvider(t)
   const page = await newPage(t, { locale: 'en' })
   await page.goto(`${provider.origin}/auth/login`)

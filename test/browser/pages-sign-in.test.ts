@@ -54,7 +54,7 @@ for (const { name, options } of WITH_AND_WITHOUT) {
       t.equal(page.url(), `${provider.origin}/cart?item=2`)
     })
 
-    t.test('prompt=login asks a signed-in user again and replaces the session cookie', async (t) => {
+    t.test('asks a signed-in user again with prompt=login, and replaces the session cookie', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl())
@@ -69,7 +69,7 @@ for (const { name, options } of WITH_AND_WITHOUT) {
       t.not(after?.value, before?.value)
     })
 
-    t.test('returns the answer by a form for response_mode=form_post', async (t) => {
+    t.test('posts the response to the client with response_mode=form_post', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl({ response_mode: 'form_post' }))

@@ -72,7 +72,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal(await heading(page), 'Sign in to Example Accounts', 'single sign-on has ended too')
     })
 
-    t.test('signs out at once with an ID token hint, and returns to the client', async (t) => {
+    t.test('signs out without a question with an ID token hint, and returns to the client', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl())

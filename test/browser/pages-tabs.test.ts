@@ -30,7 +30,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal(await userAt(page, provider), provider.ann.id)
     })
 
-    t.test('returns two tabs of one browser to the client', async (t) => {
+    t.test('completes the sign-ins of two tabs, and signs in a third without a page', async (t) => {
       const provider = await startProvider(t)
       const one = await newPage(t, options)
       const two = await one.context().newPage()

@@ -318,7 +318,7 @@ t.test('accepts a credential of a password manager that replaces the browser API
   })
 })
 
-t.test('renews a challenge of eight minutes while the page is visible, and before its use', async (t) => {
+t.test('renews an expired passkey challenge while the page is visible, and before its use', async (t) => {
   const page = await newPage(t, { locale: 'en' })
   await page.clock.install()
   const asked = await watch(page)

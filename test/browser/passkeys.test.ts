@@ -159,7 +159,7 @@ t.test('reports an unknown passkey once, and leaves the password form unchanged'
   t.equal(await page.getByRole('button', { name: 'Sign in', exact: true }).isEnabled(), true)
 })
 
-t.test('skips the proposal on request, and does not repeat it', async (t) => {
+t.test('skips the passkey proposal on request, and does not repeat it at the next sign-in', async (t) => {
   const provider = await startProvider(t, { factors: memoryFactorStore() })
   const page = await newPage(t, { locale: 'en' })
   await page.goto(provider.authorizeUrl())

@@ -1,6 +1,6 @@
 /**
- * Second factors and codes by email as people meet them in a browser without scripts, from the client and back; and
- * what is left after they sign out.
+ * Second factors and emailed codes in a browser without scripts, from the client and back, and the history of the
+ * browser after sign-out.
  */
 import t from '../support/tap.ts'
 import type { Page } from 'playwright-core'
@@ -65,68 +65,65 @@ t.test('accepts an email code only in the browser that asked for it', async (t) 
 })
 
 // covers TD-01 TD-02 TD-05
-t.test(
-  'sets up a required second factor during sign-in, and remembers, forgets and asks a browser again',
-  async (t) => {
-    const username = 'must-have@example.com'
-    const { id } = await provider.addUser(username)
+t.test('sets up a required second factor during sign-in, and remembers a browser until it is forgotten', async (t) => {
+  const username = 'must-have@example.com'
+  const { id } = await provider.addUser(username)
+  await begin()
+  await signInOn(page, { username })
+  t.equal(await heading(page), 'Add a second step')
+  await page.locator('summary', { hasText: 'Authenticator app' }).click()
+  t.strictSame(
+    provider.client.visits.filter(({ params }) => params.code !== undefined).length,
+    1,
+    'nothing for the client yet'
+  )
+  const secret = await keyOn(page)
+  const typed = page.getByLabel('6-digit code', { exact: true })
+  await typed.fill('000 000')
+  t.equal((await press(page, 'Turn on')).status(), 400)
+  t.equal(await keyOn(page), secret, 'the same key: the app has it')
+  await fill(page, { '6-digit code': codeFor(secret, clock.now()).replace(/^.../, '$& ') })
+  await press(page, 'Turn on')
+  t.equal(await heading(page), 'Save your recovery codes')
+  const [recoveryCode = ''] = await page.locator('.codes code').allInnerTexts()
+  await keepCodes(page)
+  t.equal(await userAt(page, provider), id)
+
+  await begin()
+  await signInOn(page, { username })
+  t.equal(await heading(page), 'Confirm it’s you')
+  t.equal(await page.locator('input[name=remember]').isChecked(), false, 'never by itself')
+  await page.locator('input[name=remember]').check()
+  await fill(page, { '6-digit code': codeFor(secret, clock.now()) })
+  await press(page, 'Continue')
+  t.equal(await userAt(page, provider), id)
+
+  for (const time of ['second', 'third']) {
     await begin()
     await signInOn(page, { username })
-    t.equal(await heading(page), 'Add a second step')
-    await page.locator('summary', { hasText: 'Authenticator app' }).click()
-    t.strictSame(
-      provider.client.visits.filter(({ params }) => params.code !== undefined).length,
-      1,
-      'nothing for the client yet'
-    )
-    const secret = await keyOn(page)
-    const typed = page.getByLabel('6-digit code', { exact: true })
-    await typed.fill('000 000')
-    t.equal((await press(page, 'Turn on')).status(), 400)
-    t.equal(await keyOn(page), secret, 'the same key: the app has it')
-    await fill(page, { '6-digit code': codeFor(secret, clock.now()).replace(/^.../, '$& ') })
-    await press(page, 'Turn on')
-    t.equal(await heading(page), 'Save your recovery codes')
-    const [recoveryCode = ''] = await page.locator('.codes code').allInnerTexts()
-    await keepCodes(page)
-    t.equal(await userAt(page, provider), id)
-
-    await begin()
-    await signInOn(page, { username })
-    t.equal(await heading(page), 'Confirm it’s you')
-    t.equal(await page.locator('input[name=remember]').isChecked(), false, 'never by itself')
-    await page.locator('input[name=remember]').check()
-    await fill(page, { '6-digit code': codeFor(secret, clock.now()) })
-    await press(page, 'Continue')
-    t.equal(await userAt(page, provider), id)
-
-    for (const time of ['second', 'third']) {
-      await begin()
-      await signInOn(page, { username })
-      t.equal(await userAt(page, provider), id, `${time} time: it is not asked for`)
-    }
-
-    await page.goto(`${origin}/auth/security`)
-    await page.getByRole('link', { name: /sign in again/i }).click()
-    await page.waitForURL((url) => url.pathname !== '/auth/security')
-    t.equal(await page.locator('input[name=username]:not([readonly])').count(), 0, 'nobody else can be named')
-    await fill(page, { 'Current password': 'not this one' })
-    t.equal((await press(page, 'Continue')).status(), 400)
-    await fill(page, { 'Current password': 'correct horse battery' })
-    await press(page, 'Continue')
-    t.equal(await heading(page), 'Confirm it’s you', 'a browser that is remembered is no proof')
-    await page.getByRole('link', { name: 'Recovery code' }).click()
-    await page.waitForURL(/way=recovery_code/)
-    await fill(page, { 'Recovery code': recoveryCode.toUpperCase().replaceAll('-', ' ') })
-    await Promise.all([page.waitForEvent('load'), page.getByLabel('Recovery code', { exact: true }).press('Enter')])
-    t.equal(new URL(page.url()).pathname, '/auth/security', 'back where it was asked for')
-    await press(page, 'Forget all devices')
-    t.match(await page.locator('main').innerText(), 'Every device is asked for a code again.')
-    await begin()
-    await signInOn(page, { username })
-    t.equal(await heading(page), 'Confirm it’s you')
+    t.equal(await userAt(page, provider), id, `${time} time: it is not asked for`)
   }
-)
+
+  await page.goto(`${origin}/auth/security`)
+  await page.getByRole('link', { name: /sign in again/i }).click()
+  await page.waitForURL((url) => url.pathname !== '/auth/security')
+  t.equal(await page.locator('input[name=username]:not([readonly])').count(), 0, 'nobody else can be named')
+  await fill(page, { 'Current password': 'not this one' })
+  t.equal((await press(page, 'Continue')).status(), 400)
+  await fill(page, { 'Current password': 'correct horse battery' })
+  await press(page, 'Continue')
+  t.equal(await heading(page), 'Confirm it’s you', 'a browser that is remembered is no proof')
+  await page.getByRole('link', { name: 'Recovery code' }).click()
+  await page.waitForURL(/way=recovery_code/)
+  await fill(page, { 'Recovery code': recoveryCode.toUpperCase().replaceAll('-', ' ') })
+  await Promise.all([page.waitForEvent('load'), page.getByLabel('Recovery code', { exact: true }).press('Enter')])
+  t.equal(new URL(page.url()).pathname, '/auth/security', 'back where it was asked for')
+  await press(page, 'Forget all devices')
+  t.match(await page.locator('main').innerText(), 'Every device is asked for a code again.')
+  await begin()
+  await signInOn(page, { username })
+  t.equal(await heading(page), 'Confirm it’s you')
+})
 
 t.test('hides recovery codes from the back button after the sign-out', async (t) => {
   const shown = await newPage(t, { locale: 'en', allow: [/ERR_CACHE_MISS/] })
@@ -151,7 +148,7 @@ t.test('hides recovery codes from the back button after the sign-out', async (t)
 })
 
 // covers A15
-t.test('enables buttons that remove something only after a short delay', async (t) => {
+t.test('enables the Remove button only after half a second', async (t) => {
   const { username } = await provider.addUser('two@example.com')
   const browser = testBrowser(app, origin)
   await logIn(browser, username)

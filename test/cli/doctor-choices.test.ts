@@ -12,7 +12,7 @@ const config = (options = ''): string =>
       "export default { options, fastify: { trustProxy: '127.0.0.1' }, close: () => db.close() }"
   )
 
-t.test('notes choices that may be intended, without reporting a fault', async (t) => {
+t.test('notes state in memory and rateLimit false without reporting a fault', async (t) => {
   t.equal((await run(['migrate', '--config', config()])).code, 0)
   const { code, text } = await run(['doctor', '--json', '--config', config('state: undefined, rateLimit: false')])
   const report = JSON.parse(text) as Record<'faults' | 'notes', unknown>

@@ -84,7 +84,7 @@ t.test('examines stores whose class has private fields', async (t) => {
   )
 })
 
-t.test('finds nothing in a sound configuration, counts the hashes, and names callback URLs', async (t) => {
+t.test('reports no fault of a sound configuration, counts the hashes, and names callback URLs', async (t) => {
   const db = new Database(fileOf('doctor'))
   const users = sqliteUserStore(db)
   await users.create({ username: 'a@example.com', passwordHash: null })
@@ -116,7 +116,7 @@ const USERS = 'users: lib.memoryUserStore()'
 const STATE = 'state: undefined'
 
 for (const { plants, options = '', parts, database, env = {}, code = 1, finds } of [
-  { plants: 'an option of another type', options: "prefix: 'auth'", finds: ['options', /prefix/] },
+  { plants: 'an option of a wrong type', options: "prefix: 'auth'", finds: ['options', /prefix/] },
   { plants: 'an unknown option', options: 'tokens: {}', finds: ['options', /tokens/] },
   { plants: 'a short secret', options: "secret: 'much-too-short'", finds: ['options', /secret/] },
   {
@@ -142,12 +142,12 @@ for (const { plants, options = '', parts, database, env = {}, code = 1, finds } 
     finds: ['clock', /clock differs/]
   },
   {
-    plants: 'an empty file',
+    plants: 'a database file without tables',
     database: 'empty',
     finds: ['migrations', /users:authority_users, version 1.*Run migrate/]
   },
   {
-    plants: 'another secret than the keys have',
+    plants: 'a secret that does not open the signing keys',
     options: `secret: '${'other-secret-of-a-test-'.repeat(2)}'`,
     database: 'sealed',
     finds: ['keys', /does not open the signing key/]
@@ -190,31 +190,31 @@ for (const { plants, options = '', parts, database, env = {}, code = 1, finds } 
     finds: ['settings', /Set the option secret/]
   },
   {
-    plants: 'an empty file behind a faulty option',
+    plants: 'a database file without tables and a faulty option',
     options: 'tokens: {}',
     database: 'empty',
     finds: ['migrations', /Run migrate/]
   },
   {
-    plants: 'no trustProxy behind a faulty option',
+    plants: 'a missing trustProxy and a faulty option',
     options: 'tokens: {}',
     parts: 'fastify: {}',
     finds: ['proxy', /trustProxy/]
   },
   {
-    plants: 'a page of users that comes again',
+    plants: 'a user store that repeats a page',
     options:
       'users: { ...lib.sqliteUserStore(db), list: async ({ limit }) => ' +
       'Array.from({ length: limit }, (_, id) => ({ id: `u${id}`, username: `u${id}`, passwordHash: null })) }',
     finds: ['store', /users\.list.*after the last page.*Look at its methods/]
   },
   {
-    plants: 'a list of users without a hash',
+    plants: 'listed users without passwordHash',
     options: "users: { ...lib.sqliteUserStore(db), list: async () => [{ id: 'a', username: 'a' }] }",
     finds: ['store', /users\.list.*passwordHash/]
   },
   {
-    plants: 'users that fail late',
+    plants: 'a user store that fails during the listing',
     options:
       'users: { ...lib.sqliteUserStore(db), list: async () => { ' +
       "throw Object.assign(new Error('gone'), { isOutage: true }) } }, rateLimit: false",
@@ -228,8 +228,8 @@ for (const { plants, options = '', parts, database, env = {}, code = 1, finds } 
     finds: ['store', /option redis /]
   },
   { plants: 'a registration that is null', options: 'registration: null', finds: ['options', /registration/] },
-  { plants: 'users that are no store', options: 'users: 1', finds: ['options', /users/] },
-  { plants: 'an audit that is no log', options: "audit: 'a'", finds: ['options', /audit/] },
+  { plants: 'an invalid user store', options: 'users: 1', finds: ['options', /users/] },
+  { plants: 'an invalid audit log', options: "audit: 'a'", finds: ['options', /audit/] },
   {
     plants: 'no sendMessage for codes by email',
     options: 'sendMessage: undefined, emailSignIn: {}',
@@ -244,7 +244,7 @@ for (const { plants, options = '', parts, database, env = {}, code = 1, finds } 
   code?: number
   finds: [string, RegExp]
 }>)
-  t.test(`finds ${plants}`, async (t) => {
+  t.test(`reports a fault for ${plants}`, async (t) => {
     Object.assign(process.env, env)
     t.teardown(() => {
       for (const name of Object.keys(env)) delete process.env[name]
@@ -283,7 +283,7 @@ t.test('reports a Redis with an eviction policy and without an append-only file'
   client.disconnect()
 })
 
-t.test('says that it could not look at a Redis whose user may not run INFO', async (t) => {
+t.test('notes that a Redis could not be checked if its user may not run INFO', async (t) => {
   const server = await startRedis({ args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'] })
   t.teardown(async () => {
     await server.stop()
@@ -329,7 +329,7 @@ t.test('notes redis: true, whose client only the app has, and reports no fault',
   }
 })
 
-t.test('finds nothing wrong with a store of API keys, alone or among options', async (t) => {
+t.test('reports no fault of an API key store, given alone or among options', async (t) => {
   for (const apiKeys of ['lib.sqliteApiKeyStore(db)', '{ store: lib.sqliteApiKeyStore(db), maxPerUser: 3 }']) {
     const parts = [`apiKeys: ${apiKeys}`, undefined, 'keys-of-people'] as const
     t.equal((await run(['migrate', '--config', configWith(...parts)])).code, 0)
@@ -351,7 +351,7 @@ t.test('counts Firebase hashes as usable only with the option password.firebase'
   t.strictSame((await doctor(configWith(listed))).report.hashes, { unusable: 1 })
 })
 
-t.test('does not sweep the stores during a rehearsal', async (t) => {
+t.test('does not sweep the stores during a rehearsal of the start', async (t) => {
   const calls: string[] = []
   const noting = (name: string) => async () => {
     calls.push(name)
@@ -373,7 +373,7 @@ t.test('does not sweep the stores during a rehearsal', async (t) => {
   t.strictSame(calls, [])
 })
 
-t.test('changes nothing in the stores that it looks at', async (t) => {
+t.test('changes nothing in the databases that doctor and migrate --dry-run examine', async (t) => {
   const digest = (database: string): string =>
     createHash('sha256')
       .update(readFileSync(fileOf(database)))

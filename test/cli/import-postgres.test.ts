@@ -47,7 +47,7 @@ for (const format of ['keycloak', 'supabase', 'ndjson'])
     t.strictSame(await users.findById(id), first)
   })
 
-t.test('writes each user once when two imports run at once', async (t) => {
+t.test('writes each user once when two imports run in parallel', async (t) => {
   const { config, users } = await host()
   await run(['migrate', '--config', config])
   const rows = Array.from({ length: 2500 }, (_, index) => JSON.stringify({ id: `id-${index}`, username: `u-${index}` }))

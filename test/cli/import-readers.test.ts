@@ -32,7 +32,7 @@ const USERS = [
 for (const [title, document, member] of [
   ['a document that is an array', USERS, undefined],
   [
-    'a member behind others',
+    'a member after others',
     { before: 'users', 'a"b': { users: [0] }, list: [['users']], users: USERS, after: [1] },
     'users'
   ],
@@ -40,7 +40,7 @@ for (const [title, document, member] of [
   ['an empty member', { users: [], more: [1] }, 'users']
 ] as const)
   for (const space of [0, 2])
-    t.test(`reads ${title} with an indent of ${space}, in chunks of any size`, async (t) => {
+    t.test(`reads ${title} with an indent of ${space}, in chunks of different sizes`, async (t) => {
       const text = JSON.stringify(document, null, space)
       const expected = Array.isArray(document) ? document : (document as unknown as { users: unknown[] }).users
       for (const size of SIZES) {
@@ -53,7 +53,7 @@ for (const [title, document, member] of [
       }
     })
 
-t.test('reports a document that ends too soon, at any place of its list', async (t) => {
+t.test('reports a JSON document that is cut off before the end of its list', async (t) => {
   const text = JSON.stringify({ users: [{ id: '1' }, { id: '2' }] })
   for (let end = text.indexOf('[') + 1; end <= text.lastIndexOf(']'); end++)
     t.match(
@@ -65,7 +65,7 @@ t.test('reports a document that ends too soon, at any place of its list', async 
     t.match(await all(jsonElements(chunksOf(text.slice(0, end), 3), 'users')), [{ problem: /no list users/ }], `${end}`)
 })
 
-t.test('holds no more than an element of a document that never ends', async (t) => {
+t.test('stops reading an endless JSON element after a million characters', async (t) => {
   let chunks = 0
   async function* endless(): AsyncGenerator<string> {
     yield '[{"name":"'
@@ -141,7 +141,7 @@ for (const [format, title, written] of [
       }
   })
 
-t.test('reads fields of CSV in chunks of any size', async (t) => {
+t.test('reads fields of CSV in chunks of different sizes', async (t) => {
   const text = [
     'ID,user_login,user_pass\r',
     '1,"ann, ""the first""",$P$B12345678\r',

@@ -1,4 +1,4 @@
-/** `npx fastify-authority import`: links, lockouts, and a store that answers what it may not. */
+/** `npx fastify-authority import`: links, lockouts, and a store that returns invalid results. */
 import t from '../support/tap.ts'
 import { run } from '../../lib/cli/run.ts'
 import { file, host, importing, rowsIn } from './support/import-host.ts'
@@ -43,7 +43,7 @@ for (const [what, answer, says] of [
   ['no number of links', "[{ outcome: 'imported' }]", /users\.importUsers.*links/],
   ['null for a user', '[null]', /users\.importUsers/]
 ] as const)
-  t.test(`reports users.importUsers when it answers ${what}`, async (t) => {
+  t.test(`names users.importUsers in the error when it returns ${what}`, async (t) => {
     const { config } = host({ wrap: `users = { ...stored, importUsers: async () => (${answer}) }` })
     const { code, problem } = await run(['import', 'ndjson', given([row(1, 'ann')]), '--config', config])
     t.equal(code, 1)

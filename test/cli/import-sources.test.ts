@@ -7,11 +7,11 @@ import authPlugin, { sqliteUserStore } from '../../lib/index.ts'
 import { exportOf, file, host, importing, rowsIn } from './support/import-host.ts'
 import { FIREBASE, PASSWORD, SOURCES } from './support/sources.ts'
 
-/** No part of any hash of an export, and no value of a broken row. */
+/** Parts of the hashes and of the broken rows of the exports, which no report may contain. */
 const HASHES = /\$2|\$argon|scrypt\$|pbkdf2_|\$P\$|AQAA|5f4dcc/
 
 for (const [format, source] of Object.entries(SOURCES)) {
-  t.test(`imports an export of ${format} once, and its users sign in`, async (t) => {
+  t.test(`imports an export of ${format} once, and signs its users in`, async (t) => {
     const { path, config } = host({ options: source.options })
     const given = exportOf(source.export)
     t.equal((await run(['migrate', '--config', config])).code, 0)

@@ -13,7 +13,7 @@ const row = (id: string | number, username: string, more: object = {}): string =
 let files = 0
 const given = (rows: readonly string[], name = `given-${++files}.ndjson`): string => file(name, `${rows.join('\n')}\n`)
 
-t.test('writes nothing when two users would have one username', async (t) => {
+t.test('writes nothing when two users would have the same username', async (t) => {
   const { path, config } = host()
   await run(['migrate', '--config', config])
   const twice = given([row(1, 'ann'), row(2, 'ben'), row(3, 'ANN'), row(4, 'cleo')])
@@ -56,7 +56,7 @@ t.test('skips a user whose name is taken between the two passes, and imports the
   t.equal(rowsIn(path).length, 3)
 })
 
-t.test('leaves out a link that another user has, and says so', async (t) => {
+t.test('leaves out a link that another user has, and reports it', async (t) => {
   const { path, config } = host()
   const link = { issuer: 'https://sso.acme.com', subject: 'a', connection: 'acme' }
   const linked = given([row(1, 'ann', { links: [link] }), row(2, 'ben', { links: [link, { ...link, subject: 'b' }] })])
@@ -74,7 +74,7 @@ t.test('leaves out a link that another user has, and says so', async (t) => {
   )
 })
 
-t.test('goes on where it was killed, and writes each user once', async (t) => {
+t.test('continues an import that was killed, and writes each user once', async (t) => {
   const rows = Array.from({ length: 2500 }, (_, index) => row(`id-${index}`, `person-${index}`))
   const many = given(rows)
   const { path, config } = host({
@@ -105,7 +105,7 @@ for (const [name, text] of Object.entries({
   'empty.csv': '',
   'no-rows.csv': 'id,username\n'
 }))
-  t.test(`reads ${name}`, async (t) => {
+  t.test(`imports the file ${name}`, async (t) => {
     const { path, config } = host()
     const { code, report } = await importing(config, 'ndjson', file(name, text))
     const expected = /empty|no-rows/.test(name) ? [] : ['1 ann', '2 ben']
@@ -167,7 +167,7 @@ for (const [name, format, text, problems] of [
   ['user-lines.json', 'keycloak', `${JSON.stringify(KEYCLOAK)}\n{"id":"b"}`, [/row 2: has neither/]],
   ['wrong.csv', 'wordpress', 'id,name\n1,ann\n', ['row 2: has no id']]
 ] as Array<[string, string, string | Buffer, Array<string | RegExp>]>)
-  t.test(`reports what is wrong with ${name}`, async (t) => {
+  t.test(`reports the invalid rows of ${name}`, async (t) => {
     const { config } = host()
     const path = join(directory, name)
     writeFileSync(path, text)
@@ -182,7 +182,7 @@ for (const [title, words, code, says, config] of [
   ['no format', ['import'], 2, /Usage: .*import <format> <file>/, usual],
   ['no file', ['import', 'auth0'], 2, /Usage/, usual],
   ['an unknown format', ['import', 'okta', some], 2, /no format okta.*auth0/, usual],
-  ['a name of Object', ['import', 'constructor', some], 2, /no format constructor/, usual],
+  ['a format named like a property of Object', ['import', 'constructor', some], 2, /no format constructor/, usual],
   ['a file that is not there', ['import', 'ndjson', 'none.ndjson'], 2, /no file none.ndjson/, usual],
   ['a folder', ['import', 'ndjson', directory], 2, /no file/, usual],
   ['--dry-run of another command', ['user', 'list', '--dry-run'], 2, /Usage/, usual],

@@ -78,7 +78,7 @@ t.test('next to two running instances', async (t) => {
     await settled()
   }
 
-  await t.test('rotates under load without one refused token', async (t) => {
+  await t.test('rotates under load without a refused token', async (t) => {
     let refused = 0
     let verified = 0
     /** Tokens that have not expired. */
@@ -119,7 +119,7 @@ t.test('next to two running instances', async (t) => {
     t.equal(kidOf(await issued(one, id)), next?.kid, 'the announced key signs now')
   })
 
-  await t.test('retires a key: its tokens are refused at all instances within a minute', async (t) => {
+  await t.test('retires a key, whose tokens both instances refuse within a minute', async (t) => {
     const token = await issued(one, id)
     const kid = kidOf(token)
     t.same([await statusOf(one, token), await statusOf(other, token)], [200, 200])

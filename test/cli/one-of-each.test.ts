@@ -1,4 +1,4 @@
-/** Each command over the stores once, in this process. The sweeps have their cases, as processes. */
+/** Runs commands once over the stores, in this process. Other tests run them as processes. */
 import Database from 'libsql'
 import { run } from '../../lib/cli/run.ts'
 import t from '../support/tap.ts'
@@ -28,7 +28,7 @@ async function done<Answer>(...words: string[]): Promise<Answer> {
 }
 const ANN = 'ann@example.com'
 
-t.test('runs each user command, and shows its effect', async (t) => {
+t.test('creates, shows, lists, disables, enables, invites and resets a user', async (t) => {
   await done('migrate')
   const { id } = await done<{ id: string }>('user', 'create', ANN, '--invite')
   t.match(await done('user', 'show', ANN), { id, disabled: false })

@@ -50,7 +50,7 @@ for (const [words, code, says] of [
   [['doctor', '--invite', '--config', config], 2, /Usage/],
   [['user', 'show', 'nobody', '--config', config], 1, /no user.*nobody/]
 ] as Array<[string[], number, RegExp]>)
-  t.test(`answers "${words.map((word) => word.replace(directory, '')).join(' ')}" with ${code}`, async (t) => {
+  t.test(`exits with ${code} for "${words.map((word) => word.replace(directory, '')).join(' ')}"`, async (t) => {
     const ended = await cli(words)
     t.equal(ended.code, code)
     t.match(code === 0 ? ended.stdout : ended.stderr, says)

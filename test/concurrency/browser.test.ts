@@ -10,7 +10,7 @@ import { aliveOf, DELAYS, later, refresh, THIRD, type World, WORLDS } from './su
 
 const COOKIE = cookieName('session')
 
-/** The user whom an answer's cookie signs in, at each instance; `null`: nobody. */
+/** True for each instance at which a session cookie signs Ann in. */
 async function whoIs({ instances, ann }: World, value: string): Promise<boolean[]> {
   return await Promise.all(
     instances.map(async ({ app }) => {
@@ -92,27 +92,30 @@ for (const [where, make] of WORLDS) {
   })
 
   // covers ASVS-7.4.1
-  t.test(`ends a sign-in that races revokeUser, or starts it afterwards (${where})`, async (t) => {
-    const world = await make(t)
-    for (const delay of DELAYS) {
-      const { sub, username } = await signUp(world.app, `ann-${delay}`)
-      const browser = world.browser()
-      await authorizeAs(browser, authorizePath(), { username })
-      const former = browser.cookies.get(COOKIE) ?? ''
-      const [reply] = await Promise.all([
-        browser.submit('/auth/login', { username, password: PASSWORD }),
-        later(delay, async () => {
-          await world.app.authority.revokeUser(sub)
-        })
-      ])
-      t.equal(reply.statusCode, 303)
-      t.ok(
-        (await whoIs(world, former)).every((found) => !found),
-        `the former cookie is dead, delay ${delay}`
-      )
-      t.ok((await world.app.authority.sessions(sub)).length <= 1, 'no second session is left')
+  t.test(
+    `ends the former session and leaves at most one new one when a sign-in races revokeUser (${where})`,
+    async (t) => {
+      const world = await make(t)
+      for (const delay of DELAYS) {
+        const { sub, username } = await signUp(world.app, `ann-${delay}`)
+        const browser = world.browser()
+        await authorizeAs(browser, authorizePath(), { username })
+        const former = browser.cookies.get(COOKIE) ?? ''
+        const [reply] = await Promise.all([
+          browser.submit('/auth/login', { username, password: PASSWORD }),
+          later(delay, async () => {
+            await world.app.authority.revokeUser(sub)
+          })
+        ])
+        t.equal(reply.statusCode, 303)
+        t.ok(
+          (await whoIs(world, former)).every((found) => !found),
+          `the former cookie is dead, delay ${delay}`
+        )
+        t.ok((await world.app.authority.sessions(sub)).length <= 1, 'no second session is left')
+      }
     }
-  })
+  )
 
   // covers ASVS-7.2.4
   t.test(`gives a working code to each of two parallel tabs with prompt=login (${where})`, async (t) => {

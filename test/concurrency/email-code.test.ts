@@ -120,44 +120,47 @@ for (const [where, open] of Object.entries(STATES)) {
     }
   )
 
-  t.test(`answers 503 without a session when any state call fails, and accepts the next code (${where})`, async (t) => {
-    const { state, calls, failAt } = counted(open(t))
-    const subject = await emailApp(t, { state, secret: 'of one instance, of 32 bytes at least' })
-    const { app, sub } = subject
-    const sessions = async (): Promise<number> => (await app.authority.sessions(sub)).length
-    await subject.messages.next('verify_email')
-    failAt(1)
-    t.equal((await ask(subject.browser)).statusCode, 503)
-    t.notOk(subject.browser.cookies.has(cookieName('waiting')))
-    t.same(subject.sent(), [], 'nothing is sent that could not be stored')
-    t.same(calls, ['oneTimeTokens.put'])
+  t.test(
+    `answers 503 without a session when a state call fails, and keeps an unredeemed code (${where})`,
+    async (t) => {
+      const { state, calls, failAt } = counted(open(t))
+      const subject = await emailApp(t, { state, secret: 'of one instance, of 32 bytes at least' })
+      const { app, sub } = subject
+      const sessions = async (): Promise<number> => (await app.authority.sessions(sub)).length
+      await subject.messages.next('verify_email')
+      failAt(1)
+      t.equal((await ask(subject.browser)).statusCode, 503)
+      t.notOk(subject.browser.cookies.has(cookieName('waiting')))
+      t.same(subject.sent(), [], 'nothing is sent that could not be stored')
+      t.same(calls, ['oneTimeTokens.put'])
 
-    const steps: string[] = []
-    for (let step = 1; step < 10; step++) {
-      const browser = testBrowser(app)
-      failAt(0)
-      await ask(browser)
-      const code = await codeOf(subject)
-      failAt(step)
-      const reply = await enter(browser, code)
-      const failed = calls[step - 1]
-      if (failed === undefined) {
-        t.equal(reply.statusCode, 303)
-        t.ok(hasSession(browser))
+      const steps: string[] = []
+      for (let step = 1; step < 10; step++) {
+        const browser = testBrowser(app)
         failAt(0)
-        t.equal(await sessions(), 1)
-        break
+        await ask(browser)
+        const code = await codeOf(subject)
+        failAt(step)
+        const reply = await enter(browser, code)
+        const failed = calls[step - 1]
+        if (failed === undefined) {
+          t.equal(reply.statusCode, 303)
+          t.ok(hasSession(browser))
+          failAt(0)
+          t.equal(await sessions(), 1)
+          break
+        }
+        steps.push(failed)
+        t.equal(reply.statusCode, 503, `entering: ${failed}`)
+        t.notOk(hasSession(browser))
+        failAt(0)
+        t.equal(await sessions(), 0, failed)
+        if (failed === 'oneTimeTokens.redeemCode') {
+          t.equal((await enter(browser, code)).statusCode, 303, 'nothing was used up')
+          await app.authority.revokeUser(sub)
+        }
       }
-      steps.push(failed)
-      t.equal(reply.statusCode, 503, `entering: ${failed}`)
-      t.notOk(hasSession(browser))
-      failAt(0)
-      t.equal(await sessions(), 0, failed)
-      if (failed === 'oneTimeTokens.redeemCode') {
-        t.equal((await enter(browser, code)).statusCode, 303, 'nothing was used up')
-        await app.authority.revokeUser(sub)
-      }
+      t.same(steps, ['oneTimeTokens.redeemCode', 'browserSessions.createSession'])
     }
-    t.same(steps, ['oneTimeTokens.redeemCode', 'browserSessions.createSession'])
-  })
+  )
 }

@@ -16,7 +16,7 @@ import { testBrowser } from '../support/browser.ts'
 const ROUNDS = 10
 
 // covers ASVS-2.3.4 R6749-4.1.2
-t.test('redeems a code in one of two processes, and revokes its tokens', async (t) => {
+t.test('redeems a code in only one of two processes, and revokes its access token', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'authority-processes-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
   const file = join(directory, 'shared.db')

@@ -38,7 +38,7 @@ const redeemThird = async ({ app }: World, code: string): Promise<LightMyRequest
 
 for (const [where, make] of WORLDS) {
   // covers ASVS-2.3.4 R6749-4.1.2
-  t.test(`answers one of 50 parallel redemptions of a code, and revokes its tokens (${where})`, async (t) => {
+  t.test(`accepts one of 50 parallel redemptions of a code, and revokes its tokens (${where})`, async (t) => {
     const world = await make(t)
     const { code = '' } = await authorizeAs(world.browser(), authorizePath(OFFLINE))
     const replies = await parallel(50, async () => await redeem(world.app, code))
@@ -146,7 +146,7 @@ for (const [where, make] of WORLDS) {
     })
   }
 
-  t.test(`keeps only offline_access grants of other clients after a sign-out (${where})`, async (t) => {
+  t.test(`keeps only tokens with offline_access after a sign-out (${where})`, async (t) => {
     const world = await make(t)
     const browser = world.browser()
     const offline = await redeem(world.app, (await authorizeAs(browser, authorizePath(OFFLINE))).code ?? '')

@@ -1,4 +1,4 @@
-/** Refreshes during failures: at any step, a failure uses no token up, and no client is treated as a thief. */
+/** Checks that a failed refresh uses up no refresh token and is not reported as a replay. */
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from '../support/tap.ts'
 import { OutageError } from '../../lib/ports/outage.ts'
@@ -151,7 +151,7 @@ t.test('accepts the old refresh token within its grace time when undoing the rot
   t.equal((await subject.rotate(token)).statusCode, 200, 'the outage of the state is made up for')
 })
 
-t.test('signs out a user once who was disabled before parallel refreshes', async (t) => {
+t.test('emits one logged_out event when a disabled user refreshes in parallel', async (t) => {
   const users = memoryUserStore()
   let disabled = false
   const subject = await stage(t, {

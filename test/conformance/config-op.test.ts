@@ -93,7 +93,7 @@ t.test('lists exactly the configured scopes in the metadata', async (t) => {
   t.strictSame(faultsOf(document), [])
 })
 
-t.test('finds missing and invalid members in the metadata', async (t) => {
+t.test('reports missing and invalid members of the metadata', async (t) => {
   const { document } = await documentOf(t, 'https://auth.example.com')
   for (const [name, { required }] of Object.entries(MEMBERS)) {
     if (required !== true) continue

@@ -171,7 +171,7 @@ t.test('runs two instances behind nginx with TLS', async (t) => {
     for (let turn = 0; turn < 20; turn++) t.equal(await statusOf('/auth/login'), 200, 'it is asked again')
   })
 
-  await t.test('writes no token to the error log while no instance answers', async (t) => {
+  await t.test('writes no token to the error log of nginx while no instance answers', async (t) => {
     await end('app-1', 'SIGKILL')
     const links = ['reset-password', 'verify-email', 'email-link', 'second-factor/link', 'undo']
     for (const path of links) t.equal(await statusOf(`/auth/${path}?token=token-of-a-mail`), 502)

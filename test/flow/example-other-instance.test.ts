@@ -1,7 +1,4 @@
-/**
- * The example server with a second instance to sign in with: sign-in with others, from the button to the account,
- * without JavaScript.
- */
+/** Signs in to the example server with a second instance as the provider, without JavaScript. */
 import t from '../support/tap.ts'
 import { freePort } from '../support/free-port.ts'
 import { example } from './support/example-server.ts'

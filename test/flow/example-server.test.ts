@@ -31,7 +31,7 @@ async function body(response: Response): Promise<Record<string, string>> {
   return (await response.json()) as Record<string, string>
 }
 
-t.test('runs from sign-up to sign-out, also across kill -9', async (t) => {
+t.test('serves sign-up, sign-in and sign-out by its API, also across kill -9', async (t) => {
   const port = await freePort()
   const first = await start(port, { RATE_LIMIT_BYPASS: '' })
 
@@ -144,7 +144,7 @@ t.test('runs from sign-up to sign-out, also across kill -9', async (t) => {
   )
   t.equal((await fetch(`${third.origin}/me`, bearer(fresh))).status, 401, 'signed out')
 
-  await t.test('prints commands that work as they are', { skip: process.platform === 'win32' }, async (t) => {
+  await t.test('prints commands that work unchanged', { skip: process.platform === 'win32' }, async (t) => {
     const commands = third.output().match(/^ {2}(?:curl|[A-Z_]+=).*$/gm) ?? []
     const script = commands.join('; echo\n').replaceAll('ann@', 'cat@')
     const { stdout } = await promisify(execFile)('bash', ['-c', script])
@@ -200,7 +200,7 @@ t.test('serves its pages and both clients without JavaScript, also across kill -
     await signUp()
   })
 
-  await t.test('signs out by a link and a button of the host', async (t) => {
+  await t.test('signs out only after the button on the sign-out page is pressed', async (t) => {
     const asked = await browser.get('/auth/logout')
     t.match(asked.text, 'value="sign_out"')
     t.match((await browser.get('/')).text, 'Signed in as', 'the link alone does nothing')
@@ -260,7 +260,7 @@ t.test('serves its pages and both clients without JavaScript, also across kill -
   }
   t.strictSame(sessions.map(({ kind, current }) => `${kind} ${current}`).sort(), ['browser true', 'token true'])
 
-  await t.test('asks for consent of the third-party client first', async (t) => {
+  await t.test('asks for consent before the third-party client gets data', async (t) => {
     const asked = await browser.get('/third-party/sign-in')
     t.equal(asked.url.pathname, '/auth/consent', 'nobody has to sign in again')
     t.match(asked.text, 'Third-party demo')
@@ -338,7 +338,7 @@ t.test('registers clients of CLIENTS_FILE, and accepts a network address with AL
   await kill('SIGTERM')
 })
 
-t.test('reports at start a configuration that cannot be served', async (t) => {
+t.test('exits with 1 and an error without a stack trace for an invalid configuration', async (t) => {
   const cases: ReadonlyArray<readonly [name: string, env: Record<string, string>, says: RegExp]> = [
     ['production without a secret', { NODE_ENV: 'production' }, /AUTH_SECRET is not set/],
     ['a short secret', { AUTH_SECRET: 'short' }, /AUTH_SECRET is shorter than 32 bytes/],

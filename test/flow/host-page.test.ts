@@ -3,10 +3,10 @@
  *
  * | who, signed in by the host's page      | asks for `mfa`                   | gets |
  * | --- | --- | --- |
- * | the host vouches by `mfa` in `amr`     | client, API, page, security page | it, and nothing is asked |
- * | with an app, by `pwd` or nothing       | client, page                     | the second factor, then it |
+ * | the host vouches by `mfa` in `amr`     | client, API, page, security page | `mfa` without a question |
+ * | with an app, by `pwd` or nothing       | client, page                     | the second factor, then `mfa` |
  * | without an app, by `pwd` or nothing    | client                           | the host's page once more, and then an error |
- * |                                        | page                             | to set the first one up, then it |
+ * |                                        | page                             | set-up of the first factor, then `mfa` |
  */
 import t, { type Test } from '../support/tap.ts'
 import { type AuthorityOptions, type Client, memoryFactorStore } from '../../lib/index.ts'
@@ -163,7 +163,7 @@ t.test('accepts two factors that the host page vouches for, and rejects anything
   )
 })
 
-t.test('lets a host page vouch without a factor store, and refuses acr with our sign-in page only', async (t) => {
+t.test('accepts mfa from a host page without a factor store, and refuses client acr without a host page', async (t) => {
   const subject = await subjectOf(t, { factors: undefined })
   const person = subject.person()
   t.match(
@@ -181,7 +181,7 @@ t.test('lets a host page vouch without a factor store, and refuses acr with our 
   )
 })
 
-t.test("asks for an app in later sign-ins after the user of the host's page has set it up", async (t) => {
+t.test("asks for the authenticator app in sign-ins by the host's page after it was set up", async (t) => {
   const subject = await subjectOf(t)
   const { ask, told, clock } = subject
   for (const amr of ['', 'pwd']) {
@@ -294,7 +294,7 @@ t.test('gives no code before a second factor with mfa.required and a host page',
   )
 })
 
-t.test('sends a session with too few factors to the host page once', async (t) => {
+t.test('sends a session without mfa to the host page once, and then answers with an error', async (t) => {
   const subject = await subjectOf(t, { factors: undefined })
   const { ask, told, clock } = subject
   const person = subject.person()

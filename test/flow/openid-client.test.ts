@@ -163,7 +163,7 @@ t.test('gives a second client its code without a page (single sign-on)', async (
   t.equal(tokens.claims()?.sub, subject.ann.id)
 })
 
-t.test('passes the max_age check of the library', async (t) => {
+t.test('passes the max_age check of openid-client', async (t) => {
   const subject = await subjectOf(t)
   const config = await subject.config('spa')
   const { url, checks } = await begin(config, { max_age: '60' })
@@ -226,7 +226,7 @@ t.test('answers access_denied when the user denies a third-party client', async 
   })
 })
 
-t.test('posts a response that the library accepts with response_mode form_post', async (t) => {
+t.test('posts a response that openid-client accepts with response_mode form_post', async (t) => {
   const subject = await subjectOf(t)
   const config = await subject.config('web', oidc.ClientSecretBasic(SECRET))
   const { url, checks } = await begin(config, { response_mode: 'form_post' })

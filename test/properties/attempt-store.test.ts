@@ -156,7 +156,7 @@ for (const [name, store, share] of [
   ['Redis', redisAttemptStore(redisConnection(redis.client(), { timeoutMs: 30_000 }), { now: clock.monotonic }), 0.1]
 ] as const) {
   property(
-    `counts every history of attempts as the model does (${name})`,
+    `counts attempts and refunds as the model does (${name})`,
     [histories],
     { share, cases: ['allowed', 'refused', 'refunded'] },
     async (commands) => {

@@ -8,7 +8,7 @@ import { authorizeAs, authorizePath, openidApp } from '../support/openid.ts'
 const json = { 'content-type': 'application/json' }
 
 // covers ADV-CVE-2026-30941 ADV-CVE-2013-0233 ASVS-15.3.5 ASVS-2.2.2
-t.test('refuses values other than strings as name, password and token', async (t) => {
+t.test('rejects empty or non-string usernames, passwords and tokens with 400, without a store query', async (t) => {
   const asked: unknown[] = []
   const store = memoryUserStore()
   const watched =
@@ -59,7 +59,7 @@ t.test('refuses values other than strings as name, password and token', async (t
 })
 
 // covers ADV-GHSA-w2qp-rph6-63g4
-t.test('answers 400 to a body that is not an object', async (t) => {
+t.test('answers 400 to a JSON body that is not an object', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   for (const url of [
@@ -111,7 +111,7 @@ t.test('treats usernames such as __proto__ and constructor like any other', asyn
 })
 
 // covers ADV-CVE-2022-41919 ADV-CVE-2025-32442 ASVS-3.5.2
-t.test('refuses content types that another site can send without a preflight', async (t) => {
+t.test('refuses content types other than application/json at the account endpoints', async (t) => {
   const { app, events, close } = await testApp()
   t.teardown(close)
   await signUp(app)
@@ -151,7 +151,7 @@ t.test('refuses content types that another site can send without a preflight', a
 })
 
 // covers ASVS-3.5.3 ASVS-4.1.4 ASVS-7.6.2
-t.test('does not sign in, change or end anything on GET, HEAD or OPTIONS', async (t) => {
+t.test('performs no action when an account endpoint is called with a method other than POST', async (t) => {
   const { app, events, close } = await testApp()
   t.teardown(close)
   await signUp(app)
@@ -181,7 +181,7 @@ t.test('does not sign in, change or end anything on GET, HEAD or OPTIONS', async
 })
 
 // covers ASVS-3.5.3 ASVS-7.6.2
-t.test('changes nothing on GET, HEAD or OPTIONS of a hosted page', async (t) => {
+t.test('changes nothing when a hosted page is called with a method other than POST', async (t) => {
   const { app, events, messages, browser, ann, close } = await openidApp({
     registration: { fields: Type.Object({ email: Type.Optional(Type.String()) }) }
   })
@@ -290,7 +290,7 @@ t.test('ignores request headers that name another host, URL or address', async (
 })
 
 // covers ADV-CVE-2026-53516 ADV-CVE-2024-38351
-t.test('gives a mailbox registered by a stranger to its owner', async (t) => {
+t.test('lets the owner of an email address take over an account that a stranger registered for it', async (t) => {
   const { app, messages, close } = await testApp({ registration: { verifyEmail: true } })
   t.teardown(close)
   const register = async (password: string) =>
@@ -327,7 +327,7 @@ t.test('gives a mailbox registered by a stranger to its owner', async (t) => {
 })
 
 // covers ADV-CVE-2026-32943 ADV-CVE-2023-44399
-t.test('lets one of 50 parallel password resets succeed over a slow store', async (t) => {
+t.test('lets only one of 50 parallel password resets with the same token succeed', async (t) => {
   const state = memoryState()
   const { app, messages, events, close } = await testApp({
     state: { ...state, oneTimeTokens: delayed(state.oneTimeTokens) },
@@ -357,7 +357,7 @@ t.test('lets one of 50 parallel password resets succeed over a slow store', asyn
 })
 
 // covers ASVS-8.2.3 ASVS-15.3.3 ASVS-14.2.6 ADV-CVE-2023-4918
-t.test('ignores roles and ids in a registration, and does not reveal internal fields', async (t) => {
+t.test('rejects a registration with undeclared fields, and does not return internal fields', async (t) => {
   const store = memoryUserStore()
   const created: unknown[] = []
   const { app, close } = await testApp({
@@ -405,7 +405,7 @@ t.test('ignores roles and ids in a registration, and does not reveal internal fi
 })
 
 // covers ADV-CVE-2024-1722 ADV-CVE-2025-8419 ADV-GHSA-7rqj ASVS-1.3.11
-t.test('refuses usernames that a mailer might read as several addresses or another one', async (t) => {
+t.test('refuses malformed and ambiguous email addresses as usernames, and sends them no message', async (t) => {
   const { app, messages, close } = await testApp()
   t.teardown(close)
   const names = [
@@ -445,7 +445,7 @@ t.test('refuses usernames that a mailer might read as several addresses or anoth
 })
 
 // covers ADV-CVE-2026-9802
-t.test('accepts no token from before a restart when the state is in memory', async (t) => {
+t.test('rejects tokens from before a restart when the state is in memory', async (t) => {
   const users = memoryUserStore()
   const secret = 'a secret that outlives a restart'
   const before = await testApp({ users, secret })

@@ -11,7 +11,7 @@ import { basic, CLIENTS, KEYS, openidApp, SECRET, tokensOf } from '../support/op
 const json = { 'content-type': 'application/json' }
 
 // covers ASVS-13.4.5 ASVS-6.1.3 ASVS-15.2.3 ASVS-2.1.1
-t.test('registers the routes of the reference and no others', async (t) => {
+t.test('registers exactly the routes that the endpoint reference documents', async (t) => {
   const routes: string[] = []
   const { close } = await testApp(
     {
@@ -53,7 +53,7 @@ t.test('registers the routes of the reference and no others', async (t) => {
 })
 
 // covers ASVS-3.4.4 ASVS-3.2.1 ASVS-3.4.6 ASVS-4.1.1 ASVS-13.4.6 ASVS-14.3.2 POL-csp-api
-t.test('sends the security headers with every response of the accounts API', async (t) => {
+t.test('sends security headers with success and error responses of the account API', async (t) => {
   const state = memoryState()
   const { app, messages, close } = await testApp({
     state: {
@@ -134,7 +134,7 @@ t.test('sends the security headers with every response of the accounts API', asy
 })
 
 // covers ASVS-3.4.4 ASVS-3.2.1 ASVS-3.4.6 ASVS-14.3.2 POL-csp-api
-t.test('sends the same security headers from the JSON endpoints of the OpenID provider', async (t) => {
+t.test('sends security headers with JSON responses of the OpenID provider', async (t) => {
   const subject = await openidApp()
   const { app, close } = subject
   t.teardown(close)
@@ -190,7 +190,7 @@ t.test('sends the same security headers from the JSON endpoints of the OpenID pr
 })
 
 // covers ASVS-3.3.1 ASVS-3.3.2 ASVS-3.3.3 ASVS-3.3.5
-t.test('sets the known-device cookie with Secure, __Host- and a bounded size', async (t) => {
+t.test('sets the known-device cookie as HttpOnly and SameSite=Lax, and as Secure with __Host- on https', async (t) => {
   for (const [issuer, secure] of [
     ['https://auth.example.com', true],
     ['http://localhost:3000', false]
@@ -230,7 +230,7 @@ t.test('sets the known-device cookie with Secure, __Host- and a bounded size', a
 })
 
 // covers ASVS-3.3.5
-t.test('bounds every cookie for many accounts, long usernames, long headers and planted values', async (t) => {
+t.test('limits the session and device cookies to 330 bytes despite many accounts and planted values', async (t) => {
   const { app, close } = await testApp({
     rateLimit: {},
     clients: [{ clientId: 'spa', redirectUris: ['https://app.example/cb'] }]
@@ -293,7 +293,7 @@ t.test('bounds every cookie for many accounts, long usernames, long headers and 
 })
 
 // covers ASVS-3.3.1 ASVS-3.3.2 ASVS-3.3.3 ASVS-3.3.4 ASVS-3.3.5
-t.test('sets only the session and device cookies on hosted pages', async (t) => {
+t.test('sets no cookie on hosted pages before sign-in, and then only the session and device cookies', async (t) => {
   for (const [issuer, secure] of [
     ['https://auth.example.com', true],
     ['http://localhost:3000', false]
@@ -341,7 +341,7 @@ t.test('sets only the session and device cookies on hosted pages', async (t) => 
 })
 
 // covers ASVS-3.5.6 ASVS-3.5.7 ASVS-14.2.5
-t.test('answers no request as a script or as a file', async (t) => {
+t.test('ignores JSONP parameters, and answers 404 or 405 to paths with a file extension', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   await signUp(app)
@@ -359,7 +359,7 @@ t.test('answers no request as a script or as a file', async (t) => {
 })
 
 // covers ASVS-16.5.2 ASVS-16.5.3 ASVS-16.3.4 ASVS-13.4.2
-t.test('fails closed with 503, and reports the cause in the log only', async (t) => {
+t.test('answers 503 without the cause when a store or the claims hook fails, and logs an error', async (t) => {
   const boom = async (): Promise<never> => {
     throw new Error('ECONNREFUSED 10.0.0.5 password=hunter2hunter2')
   }
@@ -478,7 +478,7 @@ t.test('keeps request values from forging log lines', async (t) => {
 })
 
 // covers ASVS-16.3.2 ASVS-16.3.3
-t.test('logs a refused token without its value, and emits an event for a replay', async (t) => {
+t.test('logs a refused access token without its value, and emits an event for a replayed refresh token', async (t) => {
   const lines: string[] = []
   const stream = new Writable({
     write(chunk: Buffer, _encoding, done) {
@@ -520,7 +520,7 @@ t.test('logs a refused token without its value, and emits an event for a replay'
 })
 
 // covers ASVS-6.3.2 ASVS-13.3.1
-t.test('starts without users, and publishes only the public parts of its own keys', async (t) => {
+t.test('has no default users, and publishes only the public parts of keys that differ per instance', async (t) => {
   const one = await testApp()
   const other = await testApp()
   t.teardown(one.close)
@@ -546,7 +546,7 @@ t.test('starts without users, and publishes only the public parts of its own key
 })
 
 // covers ASVS-6.2.10 ASVS-6.4.2 ASVS-6.4.6
-t.test('does not expire passwords, and stores no password hints', async (t) => {
+t.test('accepts a password after five years, and refuses password hints and security questions', async (t) => {
   const { app, clock, close } = await testApp()
   t.teardown(close)
   await signUp(app)
@@ -573,7 +573,7 @@ t.test('does not expire passwords, and stores no password hints', async (t) => {
 })
 
 // covers ASVS-12.2.1 ASVS-11.6.1 POL-issuer
-t.test('stops the start for an issuer without https, or with a query or a fragment', async (t) => {
+t.test('refuses to start with an issuer that is not https, or that has a query or a fragment', async (t) => {
   for (const issuer of [
     'http://auth.example.com',
     'http://10.0.0.1',

@@ -5,7 +5,7 @@ import { fastHasher } from '../../lib/testing/index.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
 
 // covers ASVS-9.2.2 ADV-CVE-2026-4282 R8725-3.12
-t.test('accepts each kind of token at its own endpoint only', async (t) => {
+t.test('accepts access, refresh, reset and verification tokens only at their own endpoint', async (t) => {
   const { app, messages, close } = await testApp()
   t.teardown(close)
   await signUp(app, 'ann@example.com')
@@ -51,7 +51,7 @@ t.test('accepts each kind of token at its own endpoint only', async (t) => {
 })
 
 // covers ASVS-7.2.2 ASVS-7.2.1
-t.test('accepts no other credential as an access token', async (t) => {
+t.test('rejects other credentials, and access tokens outside a well-formed Bearer header', async (t) => {
   const { app, close } = await testApp({ clients: [{ clientId: 'web', clientSecret: 'abcdefghijklmnop'.repeat(2) }] })
   t.teardown(close)
   await signUp(app)
@@ -78,7 +78,7 @@ t.test('accepts no other credential as an access token', async (t) => {
 })
 
 // covers ASVS-9.2.3 ASVS-9.2.4 ASVS-10.3.1 ASVS-8.4.1 R9068-5
-t.test('rejects tokens of another audience, issuer or instance', async (t) => {
+t.test('rejects access tokens of another audience, issuer or instance', async (t) => {
   const users = memoryUserStore()
   const state = memoryState()
   const secret = 'one secret of two services, 32 by'
@@ -105,7 +105,7 @@ t.test('rejects tokens of another audience, issuer or instance', async (t) => {
 })
 
 // covers ASVS-10.3.3 ADV-CVE-2025-61928
-t.test('takes the subject from the store, never from a request', async (t) => {
+t.test('ignores user ids in a token request, and rejects them in a password change', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   const { sub: ann } = await signUp(app, 'ann')
@@ -130,50 +130,55 @@ t.test('takes the subject from the store, never from a request', async (t) => {
 })
 
 // covers ASVS-8.2.1 ASVS-8.3.1
-t.test('refuses account and host routes to callers without an access token, the right user or the scope', async (t) => {
-  const { app, close } = await testApp()
-  t.teardown(close)
-  await signUp(app, 'ann')
-  await signUp(app, 'bob')
-  const ann = await signIn(app, 'ann')
-  const bob = await signIn(app, 'bob')
-  const sid = (await app.inject({ url: '/auth/sessions', headers: bearer(ann.access_token) })).json().sessions[0]
-    .id as string
-  const callers = { nobody: {}, 'a refresh token': bearer(ann.refresh_token), 'no token': bearer('nonsense') }
-  const routes = [
-    ['GET', '/auth/sessions'],
-    ['DELETE', `/auth/sessions/${sid}`],
-    ['POST', '/auth/password'],
-    ['GET', '/me'],
-    ['GET', '/admin']
-  ] as const
-  for (const [caller, headers] of Object.entries(callers)) {
-    for (const [method, url] of routes) {
-      const reply = await app.inject({
-        method,
-        url,
-        headers,
-        ...(method === 'POST' ? { payload: { current_password: PASSWORD, new_password: 'a wholly new password' } } : {})
-      })
-      t.equal(reply.statusCode, 401, `${caller}: ${method} ${url}`)
+t.test(
+  'answers 401 without an access token, 404 for a session of another user and 403 without the scope',
+  async (t) => {
+    const { app, close } = await testApp()
+    t.teardown(close)
+    await signUp(app, 'ann')
+    await signUp(app, 'bob')
+    const ann = await signIn(app, 'ann')
+    const bob = await signIn(app, 'bob')
+    const sid = (await app.inject({ url: '/auth/sessions', headers: bearer(ann.access_token) })).json().sessions[0]
+      .id as string
+    const callers = { nobody: {}, 'a refresh token': bearer(ann.refresh_token), 'no token': bearer('nonsense') }
+    const routes = [
+      ['GET', '/auth/sessions'],
+      ['DELETE', `/auth/sessions/${sid}`],
+      ['POST', '/auth/password'],
+      ['GET', '/me'],
+      ['GET', '/admin']
+    ] as const
+    for (const [caller, headers] of Object.entries(callers)) {
+      for (const [method, url] of routes) {
+        const reply = await app.inject({
+          method,
+          url,
+          headers,
+          ...(method === 'POST'
+            ? { payload: { current_password: PASSWORD, new_password: 'a wholly new password' } }
+            : {})
+        })
+        t.equal(reply.statusCode, 401, `${caller}: ${method} ${url}`)
+      }
     }
+    t.equal(
+      (await app.inject({ method: 'DELETE', url: `/auth/sessions/${sid}`, headers: bearer(bob.access_token) }))
+        .statusCode,
+      404,
+      'ASVS-8.2.2 another user'
+    )
+    t.equal(
+      (await app.inject({ url: '/admin', headers: bearer(bob.access_token) })).statusCode,
+      403,
+      'ASVS-10.3.2 without the scope'
+    )
+    t.equal((await app.inject({ url: '/auth/sessions', headers: bearer(ann.access_token) })).json().sessions.length, 1)
   }
-  t.equal(
-    (await app.inject({ method: 'DELETE', url: `/auth/sessions/${sid}`, headers: bearer(bob.access_token) }))
-      .statusCode,
-    404,
-    'ASVS-8.2.2 another user'
-  )
-  t.equal(
-    (await app.inject({ url: '/admin', headers: bearer(bob.access_token) })).statusCode,
-    403,
-    'ASVS-10.3.2 without the scope'
-  )
-  t.equal((await app.inject({ url: '/auth/sessions', headers: bearer(ann.access_token) })).json().sessions.length, 1)
-})
+)
 
 // covers ADV-CVE-2026-9798 ASVS-7.4.2 ASVS-6.3.4
-t.test('refuses a disabled account at the sign-in, the refresh, the reset and the account endpoints', async (t) => {
+t.test('refuses sign-in, refresh, password reset and account access to a disabled user', async (t) => {
   let disabled = false
   const hash = await fastHasher().hash(PASSWORD, { memoryCost: 19456, timeCost: 2, parallelism: 1 })
   const store = memoryUserStore([{ id: '1', username: 'ann@example.com', passwordHash: hash }])
@@ -231,7 +236,7 @@ t.test('refuses a disabled account at the sign-in, the refresh, the reset and th
 })
 
 // covers ASVS-7.4.1 ASVS-7.4.5
-t.test('ends a session by its user, by the host and by time', async (t) => {
+t.test('rejects the tokens of a session after the user or host revokes it, or after it expires', async (t) => {
   const ends: Record<
     string,
     (world: Awaited<ReturnType<typeof testApp>>, access: string, sub: string) => Promise<unknown>
@@ -277,7 +282,7 @@ t.test('ends a session by its user, by the host and by time', async (t) => {
 })
 
 // covers ASVS-11.3.2 ASVS-11.3.3 ASVS-11.3.4
-t.test('seals a value differently each time, and does not open a changed one', async (t) => {
+t.test('seals equal values differently, and does not open an altered value or one of another secret', async (t) => {
   const { open, seal } = aesSealer(['a secret of thirty-two characters'])
   const sealed = new Set(Array.from({ length: 1000 }, () => seal('a key')))
   t.equal(sealed.size, 1000)

@@ -106,7 +106,7 @@ const ERRORS: Array<[what: string, params: Params, error: string]> = [
 ]
 
 // covers R6749-4.1.2.1 R9207-2 R6749-3.1.1 OIDF-oidcc-response-type-missing
-t.test('sends each request error to the client with state and iss, and stores nothing', async (t) => {
+t.test('sends the error of an invalid request to the client with state and iss, and stores nothing', async (t) => {
   const { state, writes } = recordedState()
   const { app, browser, events, close } = await openidApp({ clients: [...CLIENTS, ...MORE_CLIENTS], state })
   t.teardown(close)
@@ -135,7 +135,7 @@ t.test('sends each request error to the client with state and iss, and stores no
 })
 
 // covers R6749-4.1.2.1 R6749-10.14
-t.test('returns nothing of an invalid request except its state', async (t) => {
+t.test('does not repeat invalid parameter values in the error redirect', async (t) => {
   const { browser, close } = await openidApp()
   t.teardown(close)
   const hostile = '"><script>alert(1)</script>\r\nSet-Cookie: a=b\0\\'
@@ -262,7 +262,7 @@ t.test('treats an empty parameter as not sent, and ignores an unknown one', asyn
 })
 
 // covers R9700-4.11.2
-t.test('sends the client an error and no code when the store is down', async (t) => {
+t.test('sends the client temporarily_unavailable when the store cannot save the code', async (t) => {
   const { state } = recordedState()
   let down = false
   const tokens = new Proxy(state.tokens, {
@@ -367,7 +367,7 @@ t.test('redirects to a third party with an error only after sign-in or with prom
 })
 
 // covers C8b OIDF-oidcc-unsigned-request-object-supported-correctly-or-rejected-as-unsupported
-t.test('refuses a request object in the response mode that the object asks for', async (t) => {
+t.test('rejects a request object, using its response_mode and state unless the query sets them', async (t) => {
   const { app, browser, close } = await openidApp()
   t.teardown(close)
   const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')

@@ -124,7 +124,7 @@ t.test('asks a signed-in user to sign in again with prompt=login', async (t) => 
 })
 
 // covers OIDC-3.1.2.2 OIDF-oidcc-id-token-hint ASVS-6.8.2
-t.test('gives no code when a valid id_token_hint names another user', async (t) => {
+t.test('gives no code when a valid id_token_hint names another user, and ignores an invalid hint', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, ann, browser, clock } = subject
@@ -197,7 +197,7 @@ t.test('gives no code when a valid id_token_hint names another user', async (t) 
 })
 
 // covers OIDC-3.1.2.1 OIDF-oidcc-login-hint ENUM-login
-t.test('shows the same page for a login_hint of an unknown user', async (t) => {
+t.test('shows the same sign-in page for the login_hint of a known and an unknown user', async (t) => {
   const { app, browser, close } = await openidApp()
   t.teardown(close)
   await signUp(app, 'known.name')
@@ -207,7 +207,7 @@ t.test('shows the same page for a login_hint of an unknown user', async (t) => {
 })
 
 // covers R6749-10.12 OIDC-3.1.2.3 ASVS-3.5.1 ASVS-7.6.2
-t.test('ignores sign-in and consent forms that another site posts', async (t) => {
+t.test('refuses sign-in and consent forms that another site posts', async (t) => {
   const { state, writes } = recordedState()
   const { app, browser, events, close } = await openidApp({ state })
   t.teardown(close)
@@ -295,7 +295,7 @@ t.test('requires sign-in and consent before a code', async (t) => {
 
 // covers OIDC-15.1 OIDF-oidcc-display-page OIDF-oidcc-display-popup OIDF-oidcc-ui-locales OIDF-oidcc-claims-locales
 // OIDF-oidcc-ensure-request-with-acr-values-succeeds
-t.test('accepts known and unknown values of the optional parameters', async (t) => {
+t.test('issues a code for known and unknown values of optional parameters such as display', async (t) => {
   const { app, browser, close } = await openidApp()
   t.teardown(close)
   await authorizeAs(browser, suitePath())

@@ -49,7 +49,7 @@ const decode = (text: string): string =>
     .replaceAll('&amp;', '&')
 
 // covers R6749-4.1.2 R6749-10.14 ADV-GHSA-9x4v-xfq5-m8x5
-t.test('returns state and nonce byte for byte in every response mode', async (t) => {
+t.test('returns state unchanged in each response mode, and nonce unchanged in the ID token', async (t) => {
   const { app, browser, close } = await openidApp()
   t.teardown(close)
   await authorizeAs(browser, authorizePath())
@@ -80,34 +80,37 @@ t.test('returns state and nonce byte for byte in every response mode', async (t)
 })
 
 // covers FP-2 R9207-2
-t.test('posts the response in a form to the redirect URI, and puts none of it in a URL', async (t) => {
-  const { browser, close } = await openidApp()
-  t.teardown(close)
-  await authorizeAs(browser, authorizePath())
-  for (const [params, sent] of [
-    [{}, ['code', 'iss', 'state']],
-    [{ response_type: 'foo' }, ['error', 'error_description', 'iss', 'state']],
-    [{ prompt: 'none', max_age: '0', state: undefined }, ['code', 'iss']]
-  ] as const) {
-    const reply = await browser.get(authorizePath({ response_mode: 'form_post', ...params }))
-    t.equal(reply.statusCode, 200)
-    t.match(reply.headers, {
-      'content-type': 'text/html; charset=utf-8',
-      'cache-control': 'no-store',
-      'referrer-policy': 'origin'
-    })
-    t.equal(reply.headers.location, undefined)
-    t.match(String(reply.headers['content-security-policy']), /form-action 'self' https:\/\/app\.example(;|$)/)
-    t.notMatch(String(reply.headers['content-security-policy']), /unsafe|\*/)
-    t.match(reply.body, /<form[^>]* method="post"[^>]*>|<form method="post"/)
-    t.match(reply.body, `action="${CALLBACK}"`)
-    t.same([...reply.body.matchAll(/<input type="hidden" name="([^"]*)"/g)].map(([, name]) => name).sort(), sent)
-    t.match(reply.body, /<button/, 'works without scripts')
+t.test(
+  'posts the response to the redirect URI with response_mode=form_post, and puts none of it in a URL',
+  async (t) => {
+    const { browser, close } = await openidApp()
+    t.teardown(close)
+    await authorizeAs(browser, authorizePath())
+    for (const [params, sent] of [
+      [{}, ['code', 'iss', 'state']],
+      [{ response_type: 'foo' }, ['error', 'error_description', 'iss', 'state']],
+      [{ prompt: 'none', max_age: '0', state: undefined }, ['code', 'iss']]
+    ] as const) {
+      const reply = await browser.get(authorizePath({ response_mode: 'form_post', ...params }))
+      t.equal(reply.statusCode, 200)
+      t.match(reply.headers, {
+        'content-type': 'text/html; charset=utf-8',
+        'cache-control': 'no-store',
+        'referrer-policy': 'origin'
+      })
+      t.equal(reply.headers.location, undefined)
+      t.match(String(reply.headers['content-security-policy']), /form-action 'self' https:\/\/app\.example(;|$)/)
+      t.notMatch(String(reply.headers['content-security-policy']), /unsafe|\*/)
+      t.match(reply.body, /<form[^>]* method="post"[^>]*>|<form method="post"/)
+      t.match(reply.body, `action="${CALLBACK}"`)
+      t.same([...reply.body.matchAll(/<input type="hidden" name="([^"]*)"/g)].map(([, name]) => name).sort(), sent)
+      t.match(reply.body, /<button/, 'works without scripts')
+    }
   }
-})
+)
 
 // covers R9700-4.12 R9700-2.1 OIDC-16.22
-t.test('redirects with status 303 only', async (t) => {
+t.test('redirects with status 303 during authorization, sign-in and consent', async (t) => {
   const { app, browser, close } = await openidApp()
   t.teardown(close)
   const statuses: number[] = []
@@ -142,7 +145,7 @@ t.test('redirects with status 303 only', async (t) => {
 })
 
 // covers R9700-2.6 ASVS-3.4.2
-t.test('lets no page of another origin read the authorization endpoint', async (t) => {
+t.test('sends no CORS headers from pages, authorization and introspection, even if the host adds them', async (t) => {
   const { app, close } = await testApp({ keys: KEYS, clients: CLIENTS }, {}, (host) => {
     host.addHook('onRequest', async (_request, reply) => {
       reply.headers({ 'access-control-allow-origin': '*', 'access-control-allow-credentials': 'true' })
@@ -178,7 +181,7 @@ t.test('lets no page of another origin read the authorization endpoint', async (
 })
 
 // covers ASVS-1.2.1 R6749-10.14 ADV-CVE-2019-8400 ADV-CVE-2018-1000088
-t.test('escapes request parameters and client names on every page', async (t) => {
+t.test('escapes request parameters and client names on sign-in, consent, sign-out and error pages', async (t) => {
   const xss = [
     '<script>alert(1)</script>',
     '"><img src=x onerror=alert(1)>',

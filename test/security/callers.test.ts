@@ -40,7 +40,7 @@ type Caller = (typeof CALLERS)[number]
 type Sent = { headers: Record<string, string>; payload?: object | string }
 
 const ALL: readonly Caller[] = CALLERS
-/** From a page of another site, nothing that could cost its visitor something. */
+/** All callers except a page of another site, which must not act for its visitor. */
 const NOT_ELSEWHERE: readonly Caller[] = CALLERS.filter((caller) => caller !== 'browser from elsewhere')
 const ACCOUNT: readonly Caller[] = ['own token', 'first-party token', 'browser']
 const OWN_PAGE: readonly Caller[] = ['own page', 'browser']
@@ -81,7 +81,7 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
   'GET /auth/api-keys': [{}, ACCOUNT],
   'POST /auth/api-keys': [{ payload: { name: 'x' } }, ACCOUNT],
   'DELETE /auth/api-keys/:id': [{}, ACCOUNT],
-  // Nobody here has a scope of administration: test/features/admin has those who do.
+  // No caller here has an administration scope. The tests of test/features/admin use such callers.
   ...Object.fromEntries(
     ADMIN_ROUTES.map(([method, path, , , payload]): [string, [Partial<Sent>, readonly Caller[]]] => [
       `${method} /auth/admin${path}`,
@@ -158,7 +158,7 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
   'GET /auth/undo': [{}, ALL],
   'POST /auth/undo': [{ headers: FORM, payload: 'token=x' }, OWN_PAGE],
   'GET /auth/logout': [{}, ALL],
-  // A client's own form; with a decision it is one of ours.
+  // A form without a decision comes from a client. A form with a decision comes from the sign-out page.
   'POST /auth/logout': [{ headers: FORM, payload: 'client_id=spa' }, ALL],
   'GET /auth/pages.css': [{}, ALL],
   'GET /auth/pages.js': [{}, ALL],
@@ -190,9 +190,9 @@ const clients = [
   { clientId: 'machine', clientSecret: SECRET, grantTypes: ['client_credentials' as const] }
 ]
 const CONFIGURATIONS: Array<[what: string, options: Partial<AuthorityOptions>, without: RegExp | null]> = [
-  ['all that there is', {}, null],
+  ['all features', {}, null],
   [
-    'clients of a store',
+    'clients in a store',
     { clients: { findById: async (id) => clients.find(({ clientId }) => clientId === id) ?? null } },
     null
   ],
@@ -207,7 +207,7 @@ const CONFIGURATIONS: Array<[what: string, options: Partial<AuthorityOptions>, w
     /auth.par$|auth.admin$|admin.(?:people|invite|log)|authorize|change-password|consent|device|openid-configuration|login|email-|second-factor|reauthenticate|passkey-prompt|passkeys.js|auth.security|signup|check-email|forgot|reset-password|verify-email|accept-invitation|undo|logout|pages|auth\/session$|(?:GET|POST) .auth.account(?!.export)/
   ],
   [
-    'a shared secret',
+    'tokens signed with a shared secret',
     { keys: { secret: SECRET } },
     /auth.par$|authorize|consent|openid-configuration|account.access|jwks|userinfo/
   ],
@@ -218,7 +218,7 @@ const CONFIGURATIONS: Array<[what: string, options: Partial<AuthorityOptions>, w
     /register|signup|password-reset|forgot|reset-p|accept-|admin.invite|undo|email|(?:PATCH .auth|account).profile/
   ],
   [
-    'paths and decorators of its own',
+    'custom paths and decorators',
     {
       paths: { revoke: '/my/revoke', userinfo: '/my/info' },
       decorators: { auth: 'who', authenticate: 'guard' }
@@ -380,7 +380,7 @@ async function walked(options: Partial<AuthorityOptions>): Promise<
 
 for (const [what, options, without] of CONFIGURATIONS) {
   // covers A2 H8 ASVS-8.2.1 ASVS-8.3.1
-  t.test(`accepts the declared callers of each route: ${what}`, async (t) => {
+  t.test(`accepts only the declared callers at each route: ${what}`, async (t) => {
     const subject = await walked(options)
     t.teardown(subject.close)
     const moved = Object.entries(options.paths ?? {}).map(([name, path = '']) => [path, `/auth/${name}`] as const)
@@ -389,7 +389,7 @@ for (const [what, options, without] of CONFIGURATIONS) {
       return `${method === 'HEAD' ? 'GET' : method} ${path === '' ? url : url.replace(path, usual)}`
     }
     const seen = new Set<string>()
-    /** Preflights that are not answered as such, and answers that say that the service failed. */
+    /** Preflights without status 204 and an empty body, and responses with a 5xx status. */
     const wrong: string[] = []
     for (const route of subject.routes) {
       const name = nameOf(route)
@@ -464,7 +464,7 @@ t.test('does not start with a route that declares no callers', async (t) => {
 })
 
 // covers A2
-t.test('no longer treats a deleted or third-party client as first party', async (t) => {
+t.test('refuses account access to tokens of a client that was deleted or made third-party', async (t) => {
   const list = new Map(clients.map((client) => [client.clientId, client]))
   const subject = await testApp({ keys: KEYS, clients: { findById: async (id) => list.get(id) ?? null } })
   t.teardown(subject.close)

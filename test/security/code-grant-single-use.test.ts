@@ -112,7 +112,7 @@ t.test('revokes refreshed tokens as well when their code is replayed', async (t)
 })
 
 // covers ASVS-2.3.4 ADV-CVE-2026-53518
-t.test('redeems one of 50 parallel requests for a code, and revokes its tokens', async (t) => {
+t.test('redeems a code for one of 50 parallel requests, and revokes the issued tokens', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const code = await codeOf(subject)
@@ -124,7 +124,7 @@ t.test('redeems one of 50 parallel requests for a code, and revokes its tokens',
 })
 
 // covers R6749-4.1.3 R6749-10.5 R6749-3.2.1 ADV-CVE-2026-55672
-t.test('refuses the code of another client without using it up or revoking it', async (t) => {
+t.test('refuses a code from another or unauthenticated client without using it up', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, browser } = subject
@@ -163,7 +163,7 @@ t.test('refuses the code of another client without using it up or revoking it', 
 })
 
 // covers R6749-4.1.3 R6749-10.6 OIDC-3.1.3.2 ASVS-2.2.3 C10
-t.test('refuses a redirect_uri that differs from the request, and uses the code up', async (t) => {
+t.test('refuses a redirect_uri that differs from the authorization request, and uses the code up', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   for (const redirectUri of [
@@ -185,7 +185,7 @@ t.test('refuses a redirect_uri that differs from the request, and uses the code 
 })
 
 // covers R7636-4.1 R7636-4.6 R9700-2.1.1 R9700-4.8.2 ASVS-10.4.6 ADV-CVE-2026-41213
-t.test('uses a code up on a wrong verifier', async (t) => {
+t.test('refuses a code with a wrong or missing code_verifier, and uses it up', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, browser } = subject
@@ -240,7 +240,7 @@ t.test('uses a code up on a wrong verifier', async (t) => {
 })
 
 // covers ASVS-10.4.3 R6749-4.1.2
-t.test('redeems a code for 60 seconds and no longer', async (t) => {
+t.test('rejects a code after 60 seconds, or after the configured lifetime', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   for (const [ms, status] of [
@@ -321,7 +321,7 @@ t.test('refuses malformed, guessed and altered codes', async (t) => {
 })
 
 // covers ASVS-7.4.1 ASVS-7.4.2 ASVS-7.4.3 ASVS-8.3.2
-t.test('ends the codes of a session that ends', async (t) => {
+t.test('rejects codes and access tokens after sign-out, a password change, disabling or revokeUser', async (t) => {
   let disabled = false
   const rows: Array<[what: string, end: (subject: OpenidApp, access: string) => Promise<unknown>]> = [
     ['sign-out', async ({ browser }) => await browser.submit('/auth/logout', { decision: 'sign_out' })],

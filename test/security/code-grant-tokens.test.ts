@@ -69,7 +69,7 @@ t.test('keeps auth_time and drops the nonce in the ID token of a refresh', async
 })
 
 // covers R6749-6 R9700-2.2.2 R6749-3.3
-t.test('narrows the scope at a refresh, never widens it, and reports it', async (t) => {
+t.test('narrows the scope at a refresh on request, and rejects a wider one with invalid_scope', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const first = await tokensOf(subject, { scope: 'openid email offline_access' })
@@ -139,7 +139,7 @@ t.test('accepts a refresh token only from its own, authenticated client', async 
 })
 
 // covers OIDC-11 R9700-2.2.2
-t.test('issues a refresh token for offline_access where the client may have one', async (t) => {
+t.test('issues a refresh token for offline_access if the client may have one', async (t) => {
   const clients: Client[] = [
     ...CLIENTS,
     { clientId: 'no-refresh', grantTypes: ['authorization_code'], redirectUris: [CALLBACK] },
@@ -236,7 +236,7 @@ t.test('returns the documented fields and headers for a redeemed code', async (t
 })
 
 // covers R9700-2.1.2 R9700-4.2.4
-t.test('returns an opaque code through the browser', async (t) => {
+t.test('returns only an opaque code, iss and state through the browser', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const answer = await authorizeAs(subject.browser, authorizePath(OFFLINE))
@@ -246,7 +246,7 @@ t.test('returns an opaque code through the browser', async (t) => {
 })
 
 // covers R9700-4.14.2 ASVS-10.4.8 ASVS-7.3.2 R9700-2.2.2
-t.test('ends a refresh token of a code when idle, at its end and on a replay', async (t) => {
+t.test('rejects a refresh token after its idle timeout, after its lifetime and after a replay', async (t) => {
   const day = 86_400_000
   const policy: Partial<AuthorityOptions> = {
     refreshToken: { expiresIn: 10 * 86_400, idleTimeout: 2 * 86_400, reuseGraceSeconds: 0 }

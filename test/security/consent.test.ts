@@ -26,7 +26,7 @@ const OWN_NATIVE: Client = { ...NATIVE, clientId: 'own-native', name: 'Our App',
 const thirdPath = (params: Record<string, string | undefined> = {}): string =>
   authorizePath({ client_id: 'third', redirect_uri: THIRD, ...params })
 
-/** The target of a signed-in user's request: the consent page, with its HTML, or the client. */
+/** Follows a signed-in user's request to the consent page or back to the client. */
 async function lead(
   { browser }: OpenidApp,
   path: string
@@ -46,7 +46,7 @@ async function decide(subject: OpenidApp, path: string, decision: 'allow' | 'den
 }
 
 // covers ASVS-10.7.1
-t.test('asks for consent of third-party clients first, for more scopes and after a year', async (t) => {
+t.test('asks for consent to a third-party client at first use, for further scopes and after a year', async (t) => {
   const subject = await openidApp({ session: { expiresIn: 31_536_000, idleTimeout: 31_536_000 } })
   t.teardown(subject.close)
   t.type((await authorizeAs(subject.browser, authorizePath())).code, 'string', 'first party: no page but the sign-in')
@@ -76,7 +76,7 @@ t.test('asks for consent of third-party clients first, for more scopes and after
 })
 
 // covers A7 ASVS-10.7.1 R8252-8.6
-t.test('asks every time for an app whose redirect URI other apps can claim', async (t) => {
+t.test('asks for consent every time for a native app whose redirect URI other apps can claim', async (t) => {
   const subject = await openidApp({ clients: [...CLIENTS, NATIVE] })
   t.teardown(subject.close)
   await authorizeAs(subject.browser, authorizePath())
@@ -118,7 +118,7 @@ t.test('names client, destination, user, scopes and duration on the consent page
 })
 
 // covers ASVS-10.7.1 ASVS-8.2.3
-t.test('grants exactly the current request, whatever the posted form contains', async (t) => {
+t.test('grants the scopes of the request, and ignores client_id, scope and user_id in the posted form', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, ann, browser } = subject
@@ -136,7 +136,7 @@ t.test('grants exactly the current request, whatever the posted form contains', 
 })
 
 // covers ASVS-10.7.3 ASVS-10.4.9
-t.test('ends tokens when consent is withdrawn, and asks at the next request', async (t) => {
+t.test('ends tokens when consent is withdrawn, and asks for consent again', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, ann, browser } = subject
@@ -195,7 +195,7 @@ t.test('shows the logo and page of a client on the consent page, and loads only 
 })
 
 // covers A7 R8252-8.6
-t.test('gives a first-party native app no code without showing a page', async (t) => {
+t.test('shows a page before each code for a first-party native app with a claimable redirect URI', async (t) => {
   const subject = await openidApp({
     clients: [
       ...CLIENTS,

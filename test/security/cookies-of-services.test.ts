@@ -10,7 +10,7 @@ const SECRET = 'one secret of two services, of 32 bytes or more'
 const [A, B] = ['http://localhost:3000', 'http://localhost:3001']
 const KINDS = ['session', 'device', 'trusted', 'step'] as const
 
-t.test('keeps a user signed in at one port after a sign-in at another', async (t) => {
+t.test('keeps a user signed in to one service after sign-in to another on the same host', async (t) => {
   const services = [await testApp({ issuer: A }), await testApp({ issuer: B })]
   for (const { close } of services) t.teardown(close)
   const [a, b] = services.map(({ app }, index) => testBrowser(app, index === 0 ? A : B))

@@ -1,6 +1,6 @@
 /**
- * A1, L2: the claims that a client learns about a user, over random clients, scopes, consents and `claims`, seen from
- * outside. Only the lines of the consent page decide what a third-party client may learn.
+ * A1, L2: checks with random clients, scopes, consents and `claims` that a client learns only permitted claims about a
+ * user. For a third-party client, the lines of the consent page decide.
  */
 import t from '../support/tap.ts'
 import { type AuthorityOptions, type Client, memoryUserStore, type User } from '../../lib/index.ts'
@@ -138,7 +138,7 @@ const standardIn = (claims: Record<string, unknown>): string[] =>
   Object.keys(claims).filter((name) => STANDARD.includes(name.split('#')[0] ?? ''))
 
 // covers A1 OIDC-5.5
-t.test('releases only the claims of the answered consent page, whatever `claims` asks for', async (t) => {
+t.test('releases no claim beyond the allowed scopes, even if the parameter `claims` asks for it', async (t) => {
   const subject = await subjectWith({ scopes: ALL_SCOPES })
   t.teardown(subject.close)
   Object.assign(subject.client, { firstParty: false, scopes: ['openid'] })
@@ -183,14 +183,14 @@ const SETTINGS: Array<[what: string, options: Partial<AuthorityOptions>]> = [
   ['all scopes', { scopes: ALL_SCOPES }],
   ['few scopes', { scopes: ['openid', 'email', 'offline_access'] }],
   [
-    'a host that tells everything everywhere',
+    'a claims hook that returns every claim',
     { scopes: ALL_SCOPES, claims: () => ({ ...PERSON, 'name#ja': 'アン', 'email#x': EMAIL, role: 'admin' }) }
   ]
 ]
 
 for (const [index, [what, options]] of SETTINGS.entries()) {
   // covers A1 OIDC-5.5 ASVS-10.7.2 ASVS-8.2.3
-  t.test(`releases to a client only allowed claims that the page showed: ${what}`, async (t) => {
+  t.test(`releases only claims that the client may have and the consent page showed: ${what}`, async (t) => {
     const subject = await subjectWith(options)
     t.teardown(subject.close)
     const { app, client } = subject

@@ -3,7 +3,7 @@ import { memoryUserStore } from '../../lib/index.ts'
 import { fastHasher } from '../../lib/testing/index.ts'
 import { PASSWORD, testApp, type TestApp } from '../support/app.ts'
 
-/** The kinds of users behind a name. The answers of every flow must not tell which. */
+/** The kinds of accounts behind a username. No response may reveal which kind it is. */
 const KINDS = ['known', 'unknown', 'disabled', 'unverified', 'passwordless'] as const
 type Kind = (typeof KINDS)[number]
 const nameOf = (kind: Kind): string => `${kind}@example.com`
@@ -61,7 +61,7 @@ async function send(
 }
 
 // covers ENUM-login ASVS-6.3.8
-t.test('answers a failed sign-in the same for every name, after one hash', async (t) => {
+t.test('answers a failed sign-in alike for known, unknown and disabled users, after one hash', async (t) => {
   const world = await people()
   t.teardown(world.close)
   const login = async (kind: Kind, password: string): Promise<Seen> =>
@@ -86,7 +86,7 @@ t.test('answers a failed sign-in the same for every name, after one hash', async
 })
 
 // covers ENUM-register ASVS-6.3.8
-t.test('answers a registration the same for every name, after one hash', async (t) => {
+t.test('answers a registration alike for new and existing usernames, after one hash', async (t) => {
   const world = await people()
   t.teardown(world.close)
   const register = async (kind: Kind): Promise<Seen> =>
@@ -98,7 +98,7 @@ t.test('answers a registration the same for every name, after one hash', async (
 })
 
 // covers ENUM-reset ASVS-6.3.8
-t.test('answers a reset request the same for every name, without a hash', async (t) => {
+t.test('answers a reset request alike for existing and unknown usernames, without a hash', async (t) => {
   const world = await people()
   t.teardown(world.close)
   const expected = await send(world, '/auth/password-reset', { username: nameOf('known') })
@@ -110,7 +110,7 @@ t.test('answers a reset request the same for every name, without a hash', async 
 })
 
 // covers ENUM-confirm ENUM-verify ASVS-6.3.8
-t.test('answers every invalid link the same, whatever is wrong with it', async (t) => {
+t.test('answers alike to used, expired and malformed tokens of reset and verification links', async (t) => {
   const world = await people()
   t.teardown(world.close)
   const { app, clock, messages } = world
@@ -173,7 +173,7 @@ t.test('applies the same limits and headers to known and unknown usernames', asy
 })
 
 // covers RL-27
-t.test('sends no header that counts down the attempts of an account', async (t) => {
+t.test('sends no rate-limit header for the limit per account', async (t) => {
   const world = await people({ rateLimit: { login: false } })
   t.teardown(world.close)
   for (let i = 0; i < 11; i++) {

@@ -1,6 +1,6 @@
 /**
- * No secret or proof of a second factor is in a line of the log, an event or an address, on the ways that succeed and
- * on those that fail.
+ * Checks that no secret or proof of a second factor appears in a log line, an event or a URL, on success and on
+ * failure.
  */
 import t from '../support/tap.ts'
 import { memoryFactorStore, memoryUserStore } from '../../lib/index.ts'
@@ -22,7 +22,7 @@ function stringsIn(value: unknown): string[] {
 }
 
 // covers TOTP-08 ASVS-16.2.5
-t.test('keeps keys, codes, tickets, challenges and credentials out of logs, events and URLs', async (t) => {
+t.test('keeps second-factor keys, codes and credentials out of logs, events and URLs', async (t) => {
   const lines: string[] = []
   const addresses: string[] = []
   const secrets = new Map<string, string>()

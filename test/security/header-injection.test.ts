@@ -13,7 +13,7 @@ const LINE_ENDS = [
 ]
 
 // covers R6749-4.1.2
-t.test('lets no state parameter become a response header', async (t) => {
+t.test('adds no response header for a state parameter with encoded line breaks', async (t) => {
   const subject = await listening(t)
   for (const state of LINE_ENDS) {
     const answer = await one(subject, `GET /auth/authorize?${QUERY.replace('state=state-1', `state=${state}`)}`, [
@@ -28,7 +28,7 @@ t.test('lets no state parameter become a response header', async (t) => {
 })
 
 // covers R6749-4.1.2
-t.test('lets no parameter besides state become a response header of the authorization endpoint', async (t) => {
+t.test('adds no response header for other authorization parameters with encoded line breaks', async (t) => {
   const subject = await listening(t)
   const names = [
     ...new URLSearchParams(QUERY).keys(),

@@ -1,6 +1,6 @@
 /**
- * The answers that a host's store may give. Any other is a named error, answered 500, counted, and never taken for
- * true.
+ * Checks the values that a host's stores return. An invalid value is logged as a named error, and grants
+ * nothing.
  */
 import t, { type Test } from '../support/tap.ts'
 import { memoryUserStore, type User, type UserStore } from '../../lib/index.ts'
@@ -68,7 +68,7 @@ async function appOver(
 }
 
 // covers A5
-t.test('treats undefined from findByUsername as no user, with the same answers and limits', async (t) => {
+t.test('treats undefined from findByUsername as an unknown user, with the same response and limits', async (t) => {
   const { signIn, lines } = await appOver(
     t,
     (users) => ({
@@ -104,17 +104,17 @@ t.test('treats undefined from findById as no user', async (t) => {
 
 const row = async (users: UserStore): Promise<User> => (await users.findByUsername(ANN.username)) as User
 
-/** The log's words by the result of `findByUsername`. */
+/** Invalid results of `findByUsername`, with the expected log message. */
 const rows: Array<[string, (user: User) => unknown, RegExp]> = [
   ['an array of rows', (user) => [user], /^users\.findByUsername: the answer is an array; it takes a user\.$/],
   ['false', () => false, /is a boolean; it takes a user/],
   ['a string', () => 'ann', /a string/],
-  ['a number for its id', (user) => ({ ...user, id: 7 }), /: id is a number; it takes a string that is not empty/],
+  ['a number as id', (user) => ({ ...user, id: 7 }), /: id is a number; it takes a string that is not empty/],
   ['an empty id', (user) => ({ ...user, id: '' }), /id is an empty string/],
   ['no id', ({ id: _id, ...user }) => user, /id is nothing/],
   ['no username', ({ username: _name, ...user }) => user, /username is nothing/],
-  ['a Buffer for its hash', (user) => ({ ...user, passwordHash: Buffer.from('x') }), /passwordHash is an object/],
-  ['a number for its address', (user) => ({ ...user, email: 7 }), /email is a number/],
+  ['a Buffer as passwordHash', (user) => ({ ...user, passwordHash: Buffer.from('x') }), /passwordHash is an object/],
+  ['a number as email', (user) => ({ ...user, email: 7 }), /email is a number/],
   [
     'text for emailVerified',
     (user) => ({ ...user, emailVerified: 'false' }),
@@ -131,7 +131,7 @@ const rows: Array<[string, (user: User) => unknown, RegExp]> = [
 
 for (const [what, change, said] of rows) {
   // covers A5
-  t.test(`refuses the sign-in on an invalid user row: ${what}`, async (t) => {
+  t.test(`answers 500 and counts the attempt on an invalid user row: ${what}`, async (t) => {
     const { signIn, misfits, lines } = await appOver(
       t,
       (users) => ({ findByUsername: async () => change(await row(users)) }),
@@ -152,7 +152,7 @@ for (const [what, change, said] of rows) {
 }
 
 // covers A5
-t.test('accepts SQL nulls in a user row', async (t) => {
+t.test('accepts null as email, emailVerified and disabled in a user row', async (t) => {
   const { signIn, misfits } = await appOver(t, (users) => ({
     findByUsername: async () => ({ ...(await row(users)), email: null, emailVerified: null, disabled: null }),
     findById: async () => ({ ...(await row(users)), email: null, emailVerified: null, disabled: null })
@@ -162,26 +162,29 @@ t.test('accepts SQL nulls in a user row', async (t) => {
 })
 
 // covers A5
-t.test('answers 500 to a user row without passwordHash, and sets no new hash', async (t) => {
-  const calls: unknown[][] = []
-  const { signIn, app } = await appOver(t, (users) => ({
-    findByUsername: async () => {
-      const { passwordHash: _hash, ...user } = await row(users)
-      return user
-    },
-    findById: async () => {
-      const { passwordHash: _hash, ...user } = await row(users)
-      return user
-    },
-    setPasswordHash: async (...args: unknown[]) => {
-      calls.push(args)
-      return false
-    }
-  }))
-  t.equal((await signIn()).statusCode, 500)
-  await app.inject({ method: 'POST', url: '/auth/password-reset', payload: { username: ANN.username } })
-  t.strictSame(calls, [])
-})
+t.test(
+  'answers 500 to a sign-in on a user row without passwordHash, and sets no hash at a reset request',
+  async (t) => {
+    const calls: unknown[][] = []
+    const { signIn, app } = await appOver(t, (users) => ({
+      findByUsername: async () => {
+        const { passwordHash: _hash, ...user } = await row(users)
+        return user
+      },
+      findById: async () => {
+        const { passwordHash: _hash, ...user } = await row(users)
+        return user
+      },
+      setPasswordHash: async (...args: unknown[]) => {
+        calls.push(args)
+        return false
+      }
+    }))
+    t.equal((await signIn()).statusCode, 500)
+    await app.inject({ method: 'POST', url: '/auth/password-reset', payload: { username: ANN.username } })
+    t.strictSame(calls, [])
+  }
+)
 
 // covers A5
 t.test('answers 500 when the user store returns another user than asked for', async (t) => {
@@ -193,7 +196,7 @@ t.test('answers 500 when the user store returns another user than asked for', as
 })
 
 // covers A5
-t.test('accepts the documented answers of create and setPasswordHash only', async (t) => {
+t.test('answers 500 when create or setPasswordHash returns an undocumented value', async (t) => {
   const { app, misfits, signIn } = await appOver(t, () => ({
     create: async () => undefined,
     setPasswordHash: async () => ({ count: 1 })
@@ -223,7 +226,7 @@ t.test('accepts the documented answers of create and setPasswordHash only', asyn
 })
 
 // covers A5
-t.test('shows an invalid store answer as an error page on the hosted pages', async (t) => {
+t.test('shows an error page with status 500 when findByUsername returns an array', async (t) => {
   const { app } = await appOver(t, () => ({ findByUsername: async () => [] }), {
     clients: [{ clientId: 'web', redirectUris: ['http://localhost:3000/cb'] }]
   })
@@ -245,10 +248,10 @@ const WEB = {
   grantTypes: ['authorization_code', 'client_credentials']
 }
 
-/** The fault in the log by the row of a client store. `null`: none. */
+/** Rows of a client store, with the expected log message, or `null` for a valid row. */
 const clientRows: Array<[string, { clientSecret: string | null; [field: string]: unknown }, RegExp | null]> = [
-  ['nulls of SQL for what was not given', { ...WEB, name: null, scopes: null, firstParty: null }, null],
-  ['undefined likewise', { ...WEB, name: undefined }, null],
+  ['null in optional columns', { ...WEB, name: null, scopes: null, firstParty: null }, null],
+  ['undefined in an optional column', { ...WEB, name: undefined }, null],
   ['0 for firstParty', { ...WEB, firstParty: 0 }, /clients\.findById: firstParty is a number; it takes true or false/],
   ['"false" for firstParty', { ...WEB, firstParty: 'false' }, /firstParty is a string/],
   [
@@ -258,19 +261,19 @@ const clientRows: Array<[string, { clientSecret: string | null; [field: string]:
   ],
   ['plain text for redirectUris', { ...WEB, redirectUris: 'https://app.example.com/cb' }, /redirectUris is a string/],
   [
-    'a redirect URI that could not be listed',
+    'a redirect URI with http',
     { ...WEB, redirectUris: ['http://app.example.com/cb'] },
     /redirectUris\[0\] is a string; it takes/
   ],
   [
-    'a back-channel address that could not be listed',
+    'a link-local back-channel URI',
     { ...WEB, backchannelLogoutUri: 'http://169.254.169.254/latest' },
     /backchannelLogoutUri is a string; it takes/
   ],
   ['text for grantTypes', { ...WEB, grantTypes: 'client_credentials' }, /grantTypes is a string/],
   ['text for origins', { ...WEB, origins: 'https://app.example.com' }, /origins is a string/],
   [
-    'a scope that there is not',
+    'an unknown scope',
     { ...WEB, scopes: ['everything'] },
     /scopes is a string; it takes scopes of the options scopes and resources/
   ],
@@ -287,22 +290,22 @@ const clientRows: Array<[string, { clientSecret: string | null; [field: string]:
     /requirePkce is a boolean/
   ],
   [
-    'an algorithm that nothing signs with',
+    'an unsupported signing algorithm',
     { ...WEB, idTokenSignedResponseAlg: 'EdDSA' },
     /idTokenSignedResponseAlg is a string/
   ],
   [
-    'a column by its own name',
+    'an unknown column name',
     { ...WEB, first_party: false },
     /first_party is no field of a client\. There are: clientId, /
   ],
-  ['another id', { ...WEB, clientId: 'other' }, /clientId is not the one that was asked for/],
+  ['the id of another client', { ...WEB, clientId: 'other' }, /clientId is not the one that was asked for/],
   ['no id', { ...WEB, clientId: null }, /clientId is nothing/]
 ]
 
 for (const [what, row, said] of clientRows) {
   // covers A4
-  t.test(`checks a row of the client store: ${what}`, async (t) => {
+  t.test(`${said === null ? 'accepts' : 'refuses'} a client row: ${what}`, async (t) => {
     const { app, misfits, lines } = await appOver(t, () => ({}), {
       scopes: ['openid', 'api'],
       clients: { findById: async () => row as never }
@@ -414,7 +417,7 @@ t.test('reads the fields of a client from the getters of its class', async (t) =
 })
 
 // covers A4
-t.test('notices a change that a row hides from JSON', async (t) => {
+t.test('uses a changed client secret even if toJSON of the row omits it', async (t) => {
   class Hiding {
     toJSON(): object {
       return { clientId: 'web' }

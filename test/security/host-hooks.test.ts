@@ -1,6 +1,6 @@
 /**
- * The valid results of each hook of the host: a missing one means none, and a misfit is a named error that grants
- * nothing.
+ * Checks the values that the host's hooks return. A missing value means none. An invalid value is a named error that
+ * grants nothing.
  */
 import t, { type Test } from '../support/tap.ts'
 import { memoryFactorStore, memoryUserStore, type AuthorityOptions } from '../../lib/index.ts'
@@ -63,9 +63,9 @@ circular['self'] = circular
 interface HookCase {
   /** Missing and valid results. */
   fit: unknown[]
-  /** The log's words by result. */
+  /** Invalid results, with the expected log message. */
   misfit: Array<[unknown, RegExp]>
-  /** Runs the action that calls the hook. Resolves to whether it succeeded as without the hook. */
+  /** Runs the action that calls the hook. `well` is true if it succeeds as without the hook. */
   ask(t: Test, answer: unknown): Promise<{ well: boolean; misfits: string[] }>
   /**
    * True if the action continues without the result, because only comfort depends on it, or the default is stricter.
@@ -245,7 +245,7 @@ const CASES: Record<keyof typeof HOOK_ANSWERS, HookCase> = {
 
 for (const [name, { fit, misfit, ask, goesOn }] of Object.entries(CASES)) {
   // covers A5
-  t.test(`accepts the documented answers of ${name} only`, async (t) => {
+  t.test(`logs an error for undocumented results of ${name}, and accepts documented ones`, async (t) => {
     for (const answer of fit) t.same(await ask(t, answer), { well: true, misfits: [] })
     for (const [answer, said] of misfit) {
       const { well, misfits } = await ask(t, answer)
@@ -256,7 +256,7 @@ for (const [name, { fit, misfit, ask, goesOn }] of Object.entries(CASES)) {
 }
 
 // covers A5
-t.test('checks the answers of every hook', async (t) => {
+t.test('checks the results of all functions of the options except those tested elsewhere', async (t) => {
   // Results of stores and ports and of `admin.allow` are checked elsewhere, and the result of `sendMessage` is ignored.
   const others = [
     'admin.allow',

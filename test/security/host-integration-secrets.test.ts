@@ -82,7 +82,7 @@ t.test('keeps secrets out of logs, events, diagnostics channels and error pages'
   for (const name of ['access_token', 'refresh_token', 'id_token']) keep(`second ${name}`, refreshed[name])
   t.equal((await app.inject({ url: '/auth/userinfo', headers: bearer(refreshed.access_token ?? '') })).statusCode, 200)
 
-  // Every request that can be refused, with each secret in a wrong place.
+  // Sends each secret in a wrong place of several requests.
   for (const secret of secrets.values()) {
     for (const url of [
       `/auth/authorize?client_id=spa&state=${encodeURIComponent(secret)}`,

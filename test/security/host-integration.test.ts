@@ -17,7 +17,7 @@ import {
 
 const CANARY = 'CANARY of an inner error'
 
-/** A store whose methods can fail, by their path. */
+/** A store whose method fails if `broken` contains its path. */
 function fragile<Store extends object>(store: Store, broken: Set<string>, path = ''): Store {
   return new Proxy(store, {
     get(target, name) {
@@ -47,7 +47,7 @@ async function fragileApp(
 }
 
 // covers ASVS-16.5.2 ASVS-16.5.3
-t.test('answers 503 or temporarily_unavailable when a store fails at any step, and reveals nothing', async (t) => {
+t.test('answers 503 or temporarily_unavailable without details or a session when a store method fails', async (t) => {
   const steps: Record<
     string,
     { methods: string[]; run: (subject: OpenidApp, code: string) => Promise<LightMyRequestResponse> }
@@ -162,7 +162,7 @@ t.test('answers 503 when claims throws, and continues when render or sendMessage
   t.equal((await browser.submit('/auth/forgot-password', { username: 'ann' })).statusCode, 303)
 })
 
-t.test('readSession: answers 503 in an outage, and never reports another user or none', async (t) => {
+t.test('answers 503 from readSession when a store fails, and reports no session of a disabled user', async (t) => {
   const broken = new Set<string>()
   const host = await hostApp(broken)
   t.teardown(host.subject.close)

@@ -7,7 +7,7 @@ import { answerOf, authorizeAs, authorizePath, KEYS, CLIENTS, openidApp, redeem 
 const THIRD = { client_id: 'third', redirect_uri: 'https://third.example/cb' }
 
 // covers R9207-2 R9207-2.3 R9700-4.4 OIDC-2
-t.test('names the issuer in every response exactly as in metadata and ID token', async (t) => {
+t.test('names the configured issuer in authorization responses, metadata and ID token', async (t) => {
   for (const issuer of [
     ISSUER,
     'https://auth.example',
@@ -62,7 +62,7 @@ t.test('names the issuer in every response exactly as in metadata and ID token',
 })
 
 // covers R9207-2
-t.test('names the issuer in a denied consent too', async (t) => {
+t.test('names the issuer in the error response after a denied consent', async (t) => {
   const { browser, close } = await openidApp()
   t.teardown(close)
   const login = String((await browser.get(authorizePath(THIRD))).headers.location)
@@ -86,7 +86,7 @@ t.test('ignores an iss parameter of the request', async (t) => {
 })
 
 // covers R8414-2 R8414-3.2 R9700-2.1.1 R9700-2.6 ADV-GHSA-9h47-pqcx-hjr4
-t.test('lists only enabled features in the metadata', async (t) => {
+t.test('lists the supported features, no empty list and no algorithm none in the metadata', async (t) => {
   const { app, close } = await openidApp()
   t.teardown(close)
   const documents = await Promise.all(

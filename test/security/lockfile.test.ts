@@ -14,7 +14,7 @@ type Packages = Record<string, Entry>
 /** The lock files of the repository, of `npm run docs` and of `npm run test:mutation`. */
 const LOCKFILES = { 'package-lock.json': 500, 'site/package-lock.json': 100, 'mutation/package-lock.json': 100 }
 
-/** Entries that would let another package in, or keep another system out. */
+/** Describes entries without a SHA-512 hash, with a URL, or with an optional dependency that is not locked. */
 function problems(packages: Packages): string[] {
   return Object.entries(packages).flatMap(([path, entry]) => [
     ...(path === '' || entry.integrity?.startsWith('sha512-') === true ? [] : [`${path}@${entry.version}: no SHA-512`]),
@@ -26,13 +26,13 @@ function problems(packages: Packages): string[] {
   ])
 }
 
-/** Node's own search: next to the package, then upwards. */
+/** Searches like Node: below the package, then upwards. */
 function isLocked(packages: Packages, path: string, name: string): boolean {
   if (`${path === '' ? '' : `${path}/`}node_modules/${name}` in packages) return true
   return path !== '' && isLocked(packages, path.slice(0, Math.max(0, path.lastIndexOf('node_modules/') - 1)), name)
 }
 
-t.test('lists a hash and no host for every package in each lockfile', async (t) => {
+t.test('lists a SHA-512 hash and no URL for every package in each lockfile', async (t) => {
   for (const [file, least] of Object.entries(LOCKFILES)) {
     const { packages } = JSON.parse(readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')) as {
       packages: Packages
@@ -46,7 +46,7 @@ t.test('lists a hash and no host for every package in each lockfile', async (t) 
   }
 })
 
-t.test('finds packages in a lockfile without a hash, with a host or left out', async (t) => {
+t.test('reports lockfile entries without a SHA-512 hash, with a URL or with an unlocked dependency', async (t) => {
   const integrity = 'sha512-AAAA'
   t.strictSame(problems({ '': {}, 'node_modules/a': { version: '1.0.0' } }), ['node_modules/a@1.0.0: no SHA-512'])
   t.strictSame(problems({ 'node_modules/a': { version: '1.0.0', integrity: 'sha1-AAAA' } }), [

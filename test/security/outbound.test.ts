@@ -20,7 +20,7 @@ function connections(t: { teardown(task: () => void): void }): string[] {
 }
 
 // covers ASVS-14.2.3
-t.test('sends nothing to third parties except to an address they registered', async (t) => {
+t.test('connects to no third party except the registered back-channel logout address', async (t) => {
   const posts: Array<{ url: string | undefined; headers: IncomingMessage['headers']; body: string }> = []
   let told = (): void => {}
   const heard = new Promise<void>((resolve) => {

@@ -13,7 +13,7 @@ interface Row {
   address: string
 }
 
-/** Every hosted page, and each with what goes wrong on it. */
+/** Requests the hosted pages of sign-in, sign-up, reset, consent and sign-out, with and without errors. */
 async function everyPage({ app, browser, messages }: OpenidApp): Promise<Row[]> {
   const rows: Row[] = []
   const add = async (
@@ -72,7 +72,7 @@ async function everyPage({ app, browser, messages }: OpenidApp): Promise<Row[]> 
 }
 
 // covers ASVS-3.4.3 ASVS-3.4.4 ASVS-3.4.5 ASVS-3.4.6 ASVS-3.4.8 ASVS-3.5.8 ASVS-4.1.1 ASVS-14.3.2
-t.test('sends the security headers with every page', async (t) => {
+t.test('sends the security headers with hosted pages, including error pages', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   for (const { status, what, reply, address } of await everyPage(subject)) {
@@ -122,7 +122,7 @@ t.test('sends the security headers with every page', async (t) => {
 })
 
 // covers ASVS-3.6.1 ASVS-3.7.1 ASVS-1.2.3 ASVS-3.2.3
-t.test('loads only the own stylesheet and script on every page', async (t) => {
+t.test('loads only the stylesheet and script of the library on hosted pages', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const scripts = new Set<string>()
@@ -156,7 +156,7 @@ t.test('loads only the own stylesheet and script on every page', async (t) => {
 })
 
 // covers ASVS-6.2.6
-t.test('masks every password field, and fills none in', async (t) => {
+t.test('masks password fields on hosted pages, and leaves them empty', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   let fields = 0

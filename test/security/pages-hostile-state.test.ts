@@ -37,7 +37,7 @@ function counted(state: State): { state: State; writes: () => Record<string, num
 
 const REQUESTS = 5000
 
-t.test('stores nothing for requests that are not signed in', async (t) => {
+t.test('writes nothing to the store for 5000 authorization requests without a session', async (t) => {
   const { state, writes } = counted(memoryState())
   const subject = await openidApp({ state })
   t.teardown(subject.close)
@@ -55,7 +55,7 @@ t.test('stores nothing for requests that are not signed in', async (t) => {
 })
 
 // covers ASVS-2.3.1
-t.test('changes nothing when steps are posted out of order', async (t) => {
+t.test('grants no consent, code or session when forms are posted out of order', async (t) => {
   const { state, writes } = counted(memoryState())
   const subject = await openidApp({ state })
   t.teardown(subject.close)
@@ -89,7 +89,7 @@ t.test('changes nothing when steps are posted out of order', async (t) => {
 })
 
 // covers RL-18
-t.test('counts guesses on the login page and by the password grant on one limit', async (t) => {
+t.test('counts guesses on the login page and by the password grant in one limit', async (t) => {
   const subject = await openidApp({ rateLimit: {} })
   t.teardown(subject.close)
   const { app } = subject
@@ -139,7 +139,7 @@ t.test('shares limits between sign-up page and register, and between forgot page
 })
 
 // covers RL-24
-t.test('counts page and grant on one account limit, and a known browser separately', async (t) => {
+t.test('counts login page and password grant in one account limit, and a known browser separately', async (t) => {
   const subject = await openidApp({ rateLimit: { login: false, account: { max: 4, windowMs: 900_000 } } })
   t.teardown(subject.close)
   const { app, browser } = subject

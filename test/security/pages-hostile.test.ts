@@ -104,7 +104,7 @@ t.test('escapes hostile parameters on the sign-in, sign-up and forgotten passwor
 })
 
 // covers ASVS-1.2.1
-t.test('shows posted values as text, and never the password', async (t) => {
+t.test('escapes hostile posted values, and does not repeat the password', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   for (const value of XSS) {
@@ -147,7 +147,7 @@ t.test('shows posted values as text, and never the password', async (t) => {
 })
 
 // covers ASVS-1.2.1
-t.test('escapes hostile client names, usernames and titles on consent, sign-out and form-post pages', async (t) => {
+t.test('escapes hostile client names, titles and state values on consent, sign-out and form-post pages', async (t) => {
   for (const value of XSS.filter((one) => !one.includes('\u0000'))) {
     const subject = await openidApp({
       clients: [
@@ -189,7 +189,7 @@ t.test('escapes hostile client names, usernames and titles on consent, sign-out 
 })
 
 // covers R9700-4.2.4 R6749-4.1.2.1
-t.test('lets no parameter add a response header or change the redirect target', async (t) => {
+t.test('adds no cookie and keeps the redirect target for parameters with control characters', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   await authorizeAs(subject.browser, authorizePath())

@@ -1,5 +1,5 @@
 /**
- * The shape of HTTP requests to the browser's endpoints, as they come over the wire: `inject` tidies up URLs and
+ * Sends raw HTTP requests to the endpoints of the browser, because `inject` normalizes URLs and
  * headers.
  */
 import t from '../support/tap.ts'
@@ -8,7 +8,7 @@ import { authorizePath, tokensOf } from '../support/openid.ts'
 import { listening, locationOf, one, QUERY } from './support/raw-authorize.ts'
 
 // covers R6749-3.1 ADV-CVE-2026-6414 ADV-GHSA-x732-6j76-qmhm
-t.test('answers 400, 404 or 414 to every path other than the authorization endpoint', async (t) => {
+t.test('issues a code at the authorization path, and answers 400, 404 or 414 to similar paths', async (t) => {
   const subject = await listening(t)
   const rows: Array<[target: string, status: number]> = [
     ['/auth/authorize?Q', 303],
@@ -60,7 +60,7 @@ t.test('answers 400, 404 or 414 to every path other than the authorization endpo
 })
 
 // covers ASVS-4.1.4 R6749-3.1
-t.test('accepts only GET and POST on the hosted pages', async (t) => {
+t.test('refuses methods other than GET, POST and OPTIONS on hosted pages', async (t) => {
   const subject = await listening(t)
   for (const path of ['/auth/authorize', '/auth/login', '/auth/consent', '/auth/logout']) {
     for (const method of [
@@ -131,7 +131,7 @@ t.test('ignores Host and forwarding headers when it redirects', async (t) => {
 })
 
 // covers ASVS-7.2.1 ADV-CVE-2023-27495
-t.test('accepts the session cookie only once, whole and under its own name', async (t) => {
+t.test('rejects a repeated, altered or renamed session cookie', async (t) => {
   const subject = await listening(t)
   const [name = '', value = ''] = subject.cookie.split('=')
   const silent = authorizePath({ prompt: 'none' })
@@ -161,7 +161,7 @@ t.test('accepts the session cookie only once, whole and under its own name', asy
 })
 
 // covers ADV-CVE-2025-32442 ADV-CVE-2022-39288
-t.test('accepts only URL-encoded forms, and answers 415 to other content types', async (t) => {
+t.test('accepts only URL-encoded authorization forms, and answers 415 to other content types', async (t) => {
   const subject = await listening(t)
   const form = 'application/x-www-form-urlencoded'
   const rows: Array<[header: string[], status: number[]]> = [
@@ -195,7 +195,7 @@ t.test('accepts only URL-encoded forms, and answers 415 to other content types',
 })
 
 // covers R6750-2.3 R9700-4.3.2
-t.test('takes no userinfo access token from the query', async (t) => {
+t.test('rejects an access token in the query or in the body of a GET at userinfo', async (t) => {
   const subject = await listening(t)
   const { access_token: token } = await tokensOf(subject)
   const query = `access_token=${token}`

@@ -29,7 +29,7 @@ const sections = Object.fromEntries(
 )
 const idsOf = (section: string): string[] => (sections[section] ?? []).flatMap(([, ids = '']) => ids.split(', '))
 
-t.test('finds each row of the page that is listed as tested in its test file', async (t) => {
+t.test('finds each id that docs/security-rows.md lists as tested in the named test file', async (t) => {
   t.ok(idsOf('Tested').length > 450)
   for (const [, id = '', what = '', where = ''] of sections['Tested'] ?? []) {
     t.not(what, '', id)
@@ -37,7 +37,7 @@ t.test('finds each row of the page that is listed as tested in its test file', a
   }
 })
 
-t.test('lists every id of a test on the page', async (t) => {
+t.test('lists every id of a test file in docs/security-rows.md', async (t) => {
   const listed = new Set(idsOf('Tested'))
   t.same(
     [...tested.keys()].filter((id) => !listed.has(id)),
@@ -45,7 +45,7 @@ t.test('lists every id of a test on the page', async (t) => {
   )
 })
 
-t.test('lists each row once, either as tested or as untested', async (t) => {
+t.test('lists each id once in docs/security-rows.md, either as tested or as untested', async (t) => {
   t.equal(new Set(idsOf('Tested')).size, idsOf('Tested').length)
   const untested = [...idsOf('With a later part'), ...idsOf("The host's, or not ours")]
   t.equal(new Set(untested).size, untested.length)

@@ -34,20 +34,20 @@ const json = async (
 }
 /** Each way to end all other sign-ins and keep the current one, on pages and by JSON. */
 const ENDS: Record<string, (browser: TestBrowser, subject: FactorApp) => Promise<number>> = {
-  async 'all others, on the page'(browser) {
+  async 'ending all other sessions on the page'(browser) {
     const { action, fields } = formOf((await browser.get('/auth/account/sessions')).body)
     return (await browser.submit(action, { ...fields, decision: 'end_others' })).statusCode
   },
-  async 'another password, on the page'(browser) {
+  async 'a password change on the page'(browser) {
     const { action, fields } = formOf((await browser.get('/auth/account/password')).body)
     return (await browser.submit(action, { ...fields, current_password: PASSWORD, password: NEXT })).statusCode
   },
-  'another password, by JSON': async (browser, { app }) =>
+  'a password change by JSON': async (browser, { app }) =>
     (await json(app, browser, 'POST', '/auth/password', { current_password: PASSWORD, new_password: NEXT })).statusCode,
-  async 'the first app, on the page'(browser, subject) {
+  async 'the first authenticator app is added on the page'(browser, subject) {
     return (await enrol(subject, browser)).reply.statusCode
   },
-  async 'the first app, by JSON'(browser, { app, clock }) {
+  async 'the first authenticator app is added by JSON'(browser, { app, clock }) {
     const { enrolment, secret } = (await json(app, browser, 'POST', '/auth/factors/totp')).json() as Record<
       string,
       string
@@ -55,28 +55,28 @@ const ENDS: Record<string, (browser: TestBrowser, subject: FactorApp) => Promise
     const code = codeFor(secret ?? '', clock.now())
     return (await json(app, browser, 'POST', '/auth/factors/totp/confirm', { enrolment, code })).statusCode
   },
-  async 'the app that must be set up'(browser, { clock }) {
+  async 'the required authenticator app is set up'(browser, { clock }) {
     const { body } = await browser.get('/auth/second-factor/set-up')
     const secret = (/<code dir="ltr">([A-Z2-7 ]+)<\/code>/.exec(body)?.[1] ?? '').replaceAll(' ', '')
     const { action, fields } = formOf(body)
     return (await browser.submit(action, { ...fields, code: codeFor(secret, clock.now()) })).statusCode
   },
-  async 'two-step sign-in turned on, on the page'(browser) {
+  async 'two-step sign-in is turned on, on the page'(browser) {
     await answer(browser, (await browser.get('/auth/security/passkeys')).body, softPasskey({ origin: ISSUER }))
     const { action } = formOf((await browser.get('/auth/security')).body)
     return (await browser.submit(action, { decision: 'two_step_on' })).statusCode
   },
-  async 'two-step sign-in turned on, by JSON'(browser, { app }) {
+  async 'two-step sign-in is turned on, by JSON'(browser, { app }) {
     await answer(browser, (await browser.get('/auth/security/passkeys')).body, softPasskey({ origin: ISSUER }))
     return (await json(app, browser, 'POST', '/auth/factors/two-step', { on: true })).statusCode
   },
-  async 'the last factor removed, on the page'(browser, subject) {
+  async 'the last factor is removed on the page'(browser, subject) {
     await enrol(subject, browser)
     const { action, fields } = formOf((await browser.get('/auth/security')).body)
     const [factor] = (await subject.app.authority.factors(subject.sub)).factors
     return (await browser.submit(action, { ...fields, factor: factor?.id ?? '', decision: 'remove' })).statusCode
   },
-  async 'one of two factors removed, by JSON'(browser, subject) {
+  async 'one of two factors is removed by JSON'(browser, subject) {
     await enrol(subject, browser)
     await enrol(subject, browser, 'another')
     const [factor] = (await subject.app.authority.factors(subject.sub)).factors
@@ -84,7 +84,7 @@ const ENDS: Record<string, (browser: TestBrowser, subject: FactorApp) => Promise
   }
 }
 for (const [what, end] of Object.entries(ENDS)) {
-  t.test(`rejects a copy of the cookie at once after: ${what}`, async (t) => {
+  t.test(`rejects copies of the session cookie after ${what}`, async (t) => {
     const subject = await factorApp(t, {}, { enrolled: false, ...whoRoute })
     const { app, browser } = subject
     await logIn(browser)
@@ -105,7 +105,7 @@ for (const [what, end] of Object.entries(ENDS)) {
   })
 }
 
-t.test('gives no working code to a copied cookie while a password change ends other sessions', async (t) => {
+t.test('gives a copied session cookie no working code during a password change', async (t) => {
   const { app, clock, close } = await testApp({ clients: [CLIENT] })
   t.teardown(close)
   await signUp(app)
@@ -142,7 +142,7 @@ t.test('gives no working code to a copied cookie while a password change ends ot
   t.match(late.headers.location, /error=login_required/)
 })
 
-t.test('ends copies of the session cookie when an access token of the session changes the password', async (t) => {
+t.test('rejects copies of the session cookie after a password change by an access token of the session', async (t) => {
   const { app, close } = await testApp({ clients: [{ ...CLIENT, firstParty: true }] })
   t.teardown(close)
   await signUp(app)

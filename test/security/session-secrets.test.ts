@@ -1,6 +1,6 @@
 /**
- * A proof belongs to the secret with which it was given. The holder of another cookie of the session gets nothing from
- * it.
+ * A proof of a second factor counts only for the session secret with which it was given, not for older copies of the
+ * cookie.
  */
 import t from '../support/tap.ts'
 import { softPasskey } from '../../lib/testing/index.ts'
@@ -12,7 +12,7 @@ import { acrOf, copyOf, whoRoute } from './support/session-copies.ts'
 
 const SECONDS = 1000
 
-/** The cookie whose name begins so, whatever comes after it in the name. */
+/** Finds a cookie by the start of its name. */
 function cookieOf(browser: TestBrowser, what: string): [name: string, value: string] {
   const found = [...browser.cookies].find(([name]) => name.startsWith(`authority_${what}`))
   if (found === undefined) throw new Error(`no ${what} in ${[...browser.cookies.keys()].join()}`)
@@ -23,33 +23,36 @@ async function rowsOf({ app, sub }: Pick<FactorApp, 'app' | 'sub'>): Promise<num
 }
 
 // covers ASVS-7.2.4
-t.test('gives a sign-in with an old cookie its own session, without later proofs of the owner', async (t) => {
-  const subject = await factorApp(t, { mfa: { rememberDevice: {} } }, whoRoute)
-  const { app, browser: owner, clock } = subject
-  await logIn(owner)
-  const page = await owner.get('/auth/second-factor')
-  await owner.submit(formOf(page.body).action, { code: subject.code(), remember: 'on' })
-  const thief = testBrowser(app)
-  thief.cookies.set(...cookieOf(owner, 'session'))
-  thief.cookies.set(...cookieOf(owner, 'trusted'))
-  clock.step(60 * SECONDS)
-  // Another sign-in replaces the secret that the thief has.
-  await logIn(owner)
-  clock.step(10 * SECONDS)
-  t.equal(await acrOf(thief), undefined, 'the old cookie is dead')
-  t.equal((await logIn(thief)).headers.location?.toString().startsWith('/auth/second-factor'), false)
-  t.equal(await rowsOf(subject), 2, 'the owner sees another sign-in')
-  // The owner adds the second factor to their own.
-  const step = await owner.get('/auth/second-factor?prompt=login')
-  clock.step(30 * SECONDS)
-  await owner.submit(formOf(step.body).action, { code: subject.code() })
-  t.equal(await acrOf(owner), 'mfa')
-  t.equal(await acrOf(thief), 'password')
-  const { body } = await thief.get('/auth/security/passkeys')
-  t.notMatch(body, /name="credential"/, 'no passkey can be made')
-})
+t.test(
+  'starts a separate session for a sign-in with an old cookie, without the second factor of the owner',
+  async (t) => {
+    const subject = await factorApp(t, { mfa: { rememberDevice: {} } }, whoRoute)
+    const { app, browser: owner, clock } = subject
+    await logIn(owner)
+    const page = await owner.get('/auth/second-factor')
+    await owner.submit(formOf(page.body).action, { code: subject.code(), remember: 'on' })
+    const thief = testBrowser(app)
+    thief.cookies.set(...cookieOf(owner, 'session'))
+    thief.cookies.set(...cookieOf(owner, 'trusted'))
+    clock.step(60 * SECONDS)
+    // Another sign-in replaces the secret that the thief has.
+    await logIn(owner)
+    clock.step(10 * SECONDS)
+    t.equal(await acrOf(thief), undefined, 'the old cookie is dead')
+    t.equal((await logIn(thief)).headers.location?.toString().startsWith('/auth/second-factor'), false)
+    t.equal(await rowsOf(subject), 2, 'the owner sees another sign-in')
+    // The owner adds the second factor to their own.
+    const step = await owner.get('/auth/second-factor?prompt=login')
+    clock.step(30 * SECONDS)
+    await owner.submit(formOf(step.body).action, { code: subject.code() })
+    t.equal(await acrOf(owner), 'mfa')
+    t.equal(await acrOf(thief), 'password')
+    const { body } = await thief.get('/auth/security/passkeys')
+    t.notMatch(body, /name="credential"/, 'no passkey can be made')
+  }
+)
 
-t.test('ends sessions that began with an old cookie when the owner sets up an app', async (t) => {
+t.test('ends sessions that began with an old cookie when the owner adds an authenticator app', async (t) => {
   const subject = await factorApp(t, {}, { enrolled: false, ...whoRoute })
   const { app, browser: owner, clock } = subject
   await logIn(owner)
@@ -66,7 +69,7 @@ t.test('ends sessions that began with an old cookie when the owner sets up an ap
   t.same(await signedInAnywhere(thief), [])
 })
 
-t.test('keeps the lower proofs of a replaced cookie for ten seconds, and cannot renew it', async (t) => {
+t.test('accepts a replaced cookie for ten seconds with its former acr, and does not renew it', async (t) => {
   const subject = await factorApp(t, {}, { ...whoRoute })
   const { app, clock, sub } = subject
   const owner = testBrowser(app)
@@ -90,7 +93,7 @@ t.test('keeps the lower proofs of a replaced cookie for ten seconds, and cannot 
   t.equal(await acrOf(late), 'password')
 })
 
-t.test('starts a separate session when the host signs in a browser with an expired cookie', async (t) => {
+t.test('starts a separate session when the host signs in a browser with a replaced cookie', async (t) => {
   const subject = await factorApp(t, {}, whoRoute)
   const { app, browser: owner, clock, sub } = subject
   const thief = copyOf(app, owner)
@@ -105,7 +108,7 @@ t.test('starts a separate session when the host signs in a browser with an expir
   t.not(cookieOf(thief, 'session')[1].split('.')[0], cookieOf(owner, 'session')[1].split('.')[0])
 })
 
-t.test('keeps the newer proofs of one tab when another tab changes something', async (t) => {
+t.test('keeps the second-factor sign-in of one tab when an older tab adds a passkey', async (t) => {
   const subject = await factorApp(t, {}, whoRoute)
   const { app, browser: owner, clock } = subject
   const tab = copyOf(app, owner)

@@ -30,7 +30,7 @@ async function opens({ app }: Pick<OpenidApp, 'app'>, cookie: string): Promise<b
 }
 
 // covers ASVS-7.2.4 ADV-CVE-2023-29019
-t.test('does not adopt a planted cookie of any shape', async (t) => {
+t.test('issues a new session id at sign-in instead of adopting a planted cookie value', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const planted = [
@@ -111,7 +111,7 @@ t.test('replaces the session cookie at every sign-in and re-authentication', asy
 })
 
 // covers ASVS-7.2.1 ASVS-7.2.3
-t.test('rejects an edited cookie, a foreign secret and two cookies of the same name', async (t) => {
+t.test('rejects an edited session cookie, one with a foreign secret and two of the same name', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   await signUp(subject.app, 'bob')
@@ -159,7 +159,7 @@ t.test('rejects an edited cookie, a foreign secret and two cookies of the same n
 })
 
 // covers ASVS-7.2.2
-t.test('accepts no other credential as session cookie, and no session cookie elsewhere', async (t) => {
+t.test('accepts no token as session cookie, and no session cookie as a token', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const tokens = await tokensOf(subject, { scope: 'openid offline_access' })
@@ -193,7 +193,7 @@ t.test('accepts no other credential as session cookie, and no session cookie els
 })
 
 // covers ASVS-8.4.1
-t.test('keeps cookies, codes, tokens and pages of two plugins in one app apart', async (t) => {
+t.test('rejects cookies, codes and tokens of another plugin instance in the same app', async (t) => {
   const names = { authenticate: 'authenticateB', requireScope: 'requireScopeB', authority: 'authorityB', auth: 'authB' }
   for (const shared of [false, true]) {
     const app = Fastify() as unknown as OpenidApp['app']

@@ -76,7 +76,7 @@ t.test('refuses a second issuer on PostgreSQL unless each has its own schema', a
 })
 
 // covers B4
-t.test('refuses another prefix of the same issuer on one state', async (t) => {
+t.test('refuses a second prefix of the same issuer on a shared state', async (t) => {
   const state = memoryState()
   await startWith(t, state, ISSUER)
   const staff = testApp({ state, issuer: ISSUER, prefix: '/admin-auth', users: memoryUserStore() })
@@ -84,7 +84,7 @@ t.test('refuses another prefix of the same issuer on one state', async (t) => {
 })
 
 // covers B4
-t.test('checks the issuer of a state that was unreachable at start before using it', async (t) => {
+t.test('answers 503 after an outage at start when the state belongs to another issuer', async (t) => {
   const inner = memoryState()
   await inner.claimFor?.('the digest of another')
   let down = true

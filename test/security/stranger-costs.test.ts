@@ -39,7 +39,7 @@ const GRANTS = [
   'urn:ietf:params:oauth:grant-type:token-exchange'
 ]
 
-t.test('bounds events, log lines and emails of unauthenticated requests on every route', async (t) => {
+t.test('bounds events, log lines, emails and processor time of 80 unauthenticated requests per route', async (t) => {
   const up = fakeUpstream()
   const down = fakeUpstream()
   down.down = true
@@ -112,7 +112,7 @@ t.test('bounds events, log lines and emails of unauthenticated requests on every
   )
 })
 
-t.test('limits messages to an address that many accounts enter', async (t) => {
+t.test('limits confirmation messages to an address that many accounts enter as new email', async (t) => {
   const { app, clock, messages, close } = await testApp({ rateLimit: { register: false, login: false } })
   t.teardown(close)
   for (let i = 0; i < 12; i++) {
@@ -146,7 +146,7 @@ t.test('limits messages to an address that many accounts enter', async (t) => {
   await messages.next('email_change')
 })
 
-t.test('limits signed-in users by their id, and not together with strangers of their address', async (t) => {
+t.test('limits email changes by user id, separately from strangers at the same address', async (t) => {
   const { app, close } = await testApp({ rateLimit: {} })
   t.teardown(close)
   await signUp(app, 'ann@example.com')

@@ -7,7 +7,7 @@ const SECRET = 'abcdefghijklmnop'.repeat(2)
 const json = { 'content-type': 'application/json' }
 
 // covers R6749-3.2 ASVS-15.3.7
-t.test('refuses a repeated JSON parameter in every notation', async (t) => {
+t.test('refuses a repeated JSON parameter, also when escaped or spaced apart', async (t) => {
   const { app, events, close } = await testApp()
   t.teardown(close)
   await signUp(app)
@@ -37,7 +37,7 @@ t.test('refuses a repeated JSON parameter in every notation', async (t) => {
 })
 
 // covers R6749-3.2 ASVS-15.3.7 ASVS-14.2.1
-t.test('ignores parameters of the query', async (t) => {
+t.test('ignores query parameters at the token endpoint', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   await signUp(app)
@@ -86,7 +86,7 @@ t.test('treats an empty parameter as not sent, and ignores an unknown one', asyn
 })
 
 // covers ADV-CVE-2026-9704 ADV-CVE-2026-4634 R6749-3.3
-t.test('refuses a parameter that is too long or of another type, never drops it', async (t) => {
+t.test('refuses a token parameter that is too long or has a wrong type', async (t) => {
   const { app, close } = await testApp({
     clients: [{ clientId: 'web', clientSecret: SECRET, grantTypes: ['password'] }]
   })
@@ -219,7 +219,7 @@ t.test('answers unsupported_grant_type to grants that are not offered', async (t
 })
 
 // covers R6749-5.1 R6749-5.2 POL-token-answer ASVS-14.2.2
-t.test('forbids caching of every response of the token and refresh endpoints', async (t) => {
+t.test('forbids caching of success and error responses of the token and refresh endpoints', async (t) => {
   const { app, close } = await testApp({ rateLimit: { login: { max: 3 } } })
   t.teardown(close)
   await signUp(app)
@@ -248,7 +248,7 @@ t.test('forbids caching of every response of the token and refresh endpoints', a
 })
 
 // covers R6749-4.1.2.1 R6749-10.14
-t.test('repeats no hostile input in an error, and only characters that the RFC allows', async (t) => {
+t.test('repeats no input in token errors, and describes them in characters that the RFC allows', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   const hostile = '"\\\r\n\t\u0000<evil>\u20ac\u202e'
@@ -265,7 +265,7 @@ t.test('repeats no hostile input in an error, and only characters that the RFC a
 })
 
 // covers R6749-6 POL-auth-refresh
-t.test('refreshes only for the user, client and scope of the refresh token', async (t) => {
+t.test('keeps user, client and scope at /auth/refresh, and refuses confidential and removed clients', async (t) => {
   const state = memoryState()
   const users = memoryUserStore()
   const clients = [
@@ -309,7 +309,7 @@ t.test('refreshes only for the user, client and scope of the refresh token', asy
 })
 
 // covers R6749-7 R6749-10.10 ASVS-7.2.3 ASVS-6.5.4 ASVS-11.5.1
-t.test('issues random tokens of 256 bits, and stores none in plain text', async (t) => {
+t.test('issues refresh tokens with random 256-bit secrets, and stores no secret in plain text', async (t) => {
   const state = memoryState()
   const kept: string[] = []
   const createFamily = state.tokens.createFamily.bind(state.tokens)

@@ -169,7 +169,7 @@ t.test('accepts access tokens across instances that sign with ES256 and RS256', 
 })
 
 // covers L8
-t.test('creates an RS256 key for access tokens without redirect sign-in', async (t) => {
+t.test('signs access tokens with a generated RS256 key in an app without clients', async (t) => {
   const { app, close } = await testApp({ accessToken: { alg: 'RS256', typ: 'JWT' } })
   t.teardown(close)
   await signUp(app)

@@ -25,7 +25,7 @@ const MACHINE: Client = {
 }
 const SCOPES = ['openid', 'profile', 'email', 'offline_access', 'api']
 
-/** Neither names its error as a parameter twice, nor has it characters that end a quoted string. */
+/** The form of a Bearer challenge. Its quoted values contain no characters that end the string. */
 const CHALLENGE = /^Bearer(?: [a-z_]+="[\x20\x21\x23-\x5b\x5d-\x7e]*"(?:, [a-z_]+="[\x20\x21\x23-\x5b\x5d-\x7e]*")*)?$/
 
 async function ownToken({ app }: Pick<OpenidApp, 'app'>): Promise<string> {
@@ -254,7 +254,7 @@ t.test('accepts introspection from authenticated clients by POST only', async (t
 })
 
 // covers R7662-2.2 R7662-4 R7662-5 ADV-CVE-2026-37979 ADV-CVE-2026-8922
-t.test('answers active: false alone for inactive and foreign tokens', async (t) => {
+t.test('answers only active: false for inactive and foreign tokens', async (t) => {
   const subject = await openidApp({ clients: [...CLIENTS, MACHINE], scopes: SCOPES })
   const apart = await openidApp()
   t.teardown(subject.close)
@@ -339,7 +339,7 @@ const secondSpelling = (token: string): string =>
   `${token.slice(0, -1)}${String.fromCodePoint((token.codePointAt(token.length - 1) ?? 0) + 1)}`
 
 // covers R7009-2.1 R7009-2.2 ADV-CVE-2026-27840 ADV-CVE-2016-6582
-t.test('reports a revoked token as inactive at introspection and userinfo, whatever the hint', async (t) => {
+t.test('rejects a revoked token at introspection and userinfo for each token_type_hint', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app } = subject

@@ -21,7 +21,7 @@ function changingBefore(method: 'setPasswordHash' | 'setEmailVerified'): UserSto
   }
 }
 
-t.test('does not verify an email address that changed while a link was used', async (t) => {
+t.test('leaves a new email address unverified when it changes while a link for the old one is used', async (t) => {
   const ways = {
     'a new password': {
       method: 'setPasswordHash',
