@@ -7,7 +7,7 @@ import { type Notice, type RelyingParty, relyingParty } from './support/relying-
 
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
 
-/** A provider whose clients `suite` and `suite3` hear of sign-outs. */
+/** A provider that notifies the clients `suite` and `suite3` of sign-outs. */
 async function opWith(
   t: Test,
   parties: { suite: RelyingParty; suite3?: RelyingParty },

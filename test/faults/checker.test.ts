@@ -665,7 +665,7 @@ const CASES: Planted[] = [
 ]
 
 for (const [what, found, entries, terms] of CASES) {
-  t.test(`${found.length === 0 ? 'not reported' : found.join(', ')}: ${what}`, async (t) => {
+  t.test(`reports ${found.length === 0 ? 'no violation' : found.join(' and ')}: ${what}`, async (t) => {
     const { violations } = check(entries, { ...TERMS, ...terms })
     t.strictSame(
       [...new Set(violations.map(({ rule }) => rule))].toSorted(),
@@ -680,7 +680,7 @@ for (const [what, found, entries, terms] of CASES) {
   })
 }
 
-t.test('covers every rule with a case that it reports', async (t) => {
+t.test('lists a case for each rule of the checker', async (t) => {
   const rules: Record<RuleName, true> = {
     'code-twice': true,
     'one-time-twice': true,
@@ -717,7 +717,7 @@ t.test('reports each excuse that was used with the violation that it excused', a
 })
 
 /** All lines of rotations with one repeated step. None is a fork, and each becomes one if a successor differs. */
-t.test('accepts any straight line of rotations, and reports any branch', async (t) => {
+t.test('accepts up to six rotations with a repeated step, and reports a branch as a fork', async (t) => {
   for (let length = 1; length <= 6; length++) {
     for (let repeated = 0; repeated < length; repeated++) {
       const line = Array.from({ length }, (_, index) => rotate(20 + index * 20, `T${index}`, `T${index + 1}`))

@@ -138,7 +138,7 @@ t.test('runs two example servers on PostgreSQL and Redis through outages', async
     t.equal((await signIn(two, BOB)).status, 429, 'the counters are not its own')
   })
 
-  await t.test('limits per instance and keeps everything else working when Redis is killed', async (t) => {
+  await t.test('limits sign-ins per instance, and keeps refresh and access working when Redis is killed', async (t) => {
     await redis.kill()
     for (const server of [one, two, one, two]) {
       t.equal((await refresh(server, tokens['refresh_token'])).status, 200)
@@ -233,7 +233,7 @@ t.test('runs two example servers with state and limits in Redis and users in a f
   await stopBoth(t, [one, second])
 })
 
-/** Recovers soon, without a restart. */
+/** Waits for recovery without a restart, for at most 20 seconds. */
 async function recovered(holds: () => Promise<boolean>): Promise<void> {
   for (const deadline = performance.now() + 20_000; !(await holds());) {
     if (performance.now() > deadline) throw new Error('it did not recover')

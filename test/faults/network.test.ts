@@ -122,7 +122,7 @@ t.test('delays each direction of the proxy separately, and keeps the order', asy
   t.equal(heard, 'first,second', 'nothing overtakes')
 })
 
-t.test('loses dropped bytes for good, and delivers later ones', async (t) => {
+t.test('loses bytes that the proxy drops, and delivers later ones', async (t) => {
   const proxy = await startProxy(await echo(t))
   t.teardown(() => proxy.stop())
   const client = peer(t, proxy.port)
@@ -141,7 +141,7 @@ t.test('loses dropped bytes for good, and delivers later ones', async (t) => {
   t.equal(await after.heard(), 'b')
 })
 
-t.test('delivers requests while only answers are dropped', async (t) => {
+t.test('delivers requests while the proxy drops only answers', async (t) => {
   const heard: string[] = []
   const target = createServer((socket) => {
     socket.on('error', () => {})
@@ -238,7 +238,7 @@ function balancer(t: Setup): Balancer {
   return made
 }
 
-/** A server that answers with its name, except for requests that it is told to hold. */
+/** A server that answers with its name, except for requests with the header `x-hold`. */
 async function named(
   t: Setup,
   name: string

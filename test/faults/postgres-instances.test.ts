@@ -4,7 +4,7 @@ import { expectHeld } from './support/expect.ts'
 import { runScenario } from './support/scenario.ts'
 import { INSTANCES, killedInstance, SKEWED, stoppedInstance } from './support/standard.ts'
 
-t.test('keeps every promise on PostgreSQL with skewed clocks, a killed and a stopped instance', async (t) => {
+t.test('keeps the checked guarantees on PostgreSQL with skewed clocks, a killed and a stopped instance', async (t) => {
   const postgres = await startPostgres()
   t.teardown(() => postgres.stop())
   const place = { kind: 'postgres', url: postgres.url } as const

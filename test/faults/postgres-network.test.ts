@@ -5,7 +5,7 @@ import { startProxy } from './support/proxy.ts'
 import { runScenario } from './support/scenario.ts'
 import { THREE } from './support/standard.ts'
 
-t.test('keeps every promise while the network to PostgreSQL is cut, silent or slow', async (t) => {
+t.test('keeps the checked guarantees while the network to PostgreSQL is cut, silent or slow', async (t) => {
   const postgres = await startPostgres()
   t.teardown(() => postgres.stop())
   const proxy = await startProxy(postgres)

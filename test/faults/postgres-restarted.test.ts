@@ -4,7 +4,7 @@ import { expectHeld } from './support/expect.ts'
 import { runScenario } from './support/scenario.ts'
 import { THREE } from './support/standard.ts'
 
-t.test('keeps every answer when PostgreSQL is killed, refuses connections or is frozen', async (t) => {
+t.test('keeps the checked guarantees when PostgreSQL is killed, refuses connections or is frozen', async (t) => {
   const postgres = await startPostgres()
   t.teardown(() => postgres.stop())
   const place = { kind: 'postgres', url: postgres.url } as const

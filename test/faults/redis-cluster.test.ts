@@ -5,7 +5,7 @@ import { becomesMaster, UNREPLICATED } from './support/failover.ts'
 import { runScenario } from './support/scenario.ts'
 import { INSTANCES, LIMITS_ARE_LOCAL, SKEWED, temporaryFile } from './support/standard.ts'
 
-t.test('keeps every promise when a Redis Cluster loses a master and its replica takes over', async (t) => {
+t.test('keeps the checked guarantees when a Redis Cluster loses a master and its replica takes over', async (t) => {
   const cluster = await startRedisCluster({ replicas: true })
   t.teardown(() => cluster.stop())
   const [lost] = cluster.masters

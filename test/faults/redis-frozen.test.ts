@@ -4,7 +4,7 @@ import { expectHeld } from './support/expect.ts'
 import { runScenario } from './support/scenario.ts'
 import { LIMITS_ARE_LOCAL, temporaryFile, THREE } from './support/standard.ts'
 
-t.test('answers in time, loses no refresh and does nothing late when Redis is frozen', async (t) => {
+t.test('keeps the checked guarantees while Redis is frozen', async (t) => {
   const redis = await startRedis()
   t.teardown(() => redis.stop())
   const users = temporaryFile(t)

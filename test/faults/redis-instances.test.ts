@@ -4,7 +4,7 @@ import { expectHeld } from './support/expect.ts'
 import { runScenario } from './support/scenario.ts'
 import { INSTANCES, killedInstance, SKEWED, stoppedInstance, temporaryFile } from './support/standard.ts'
 
-t.test('keeps every promise on Redis with skewed clocks, a killed and a stopped instance', async (t) => {
+t.test('keeps the checked guarantees on Redis with skewed clocks, a killed and a stopped instance', async (t) => {
   const redis = await startRedis()
   t.teardown(() => redis.stop())
   const users = temporaryFile(t)

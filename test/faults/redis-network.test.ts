@@ -5,7 +5,7 @@ import { startProxy } from './support/proxy.ts'
 import { runScenario } from './support/scenario.ts'
 import { LIMITS_ARE_LOCAL, temporaryFile, THREE } from './support/standard.ts'
 
-t.test('keeps every promise while the network to Redis is cut, silent or slow', async (t) => {
+t.test('keeps the checked guarantees while the network to Redis is cut, silent or slow', async (t) => {
   const redis = await startRedis()
   t.teardown(() => redis.stop())
   const proxy = await startProxy(redis)

@@ -124,7 +124,7 @@ t.test('gives no wrong answer and loses no revocation or limit during a reshard 
 })
 
 // covers B1
-t.test('keeps every promise of a service while the slots of its Cluster move', async (t) => {
+t.test('keeps the checked guarantees of a service while the slots of its Redis Cluster move', async (t) => {
   const cluster = await startRedisCluster()
   t.teardown(async () => {
     await cluster.stop()

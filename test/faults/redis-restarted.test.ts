@@ -4,7 +4,7 @@ import { expectHeld } from './support/expect.ts'
 import { runScenario } from './support/scenario.ts'
 import { LIMITS_ARE_LOCAL, temporaryFile, THREE } from './support/standard.ts'
 
-t.test('keeps every answer when Redis with an append-only file is killed and restarted', async (t) => {
+t.test('keeps the checked guarantees when Redis with an append-only file is killed and restarted', async (t) => {
   const redis = await startRedis({ appendOnly: true })
   t.teardown(() => redis.stop())
   const users = temporaryFile(t)

@@ -4,7 +4,7 @@ import { runScenario } from './support/scenario.ts'
 import { INSTANCES, killedInstance, stoppedInstance, temporaryFile } from './support/standard.ts'
 
 // No clock is skewed: the processes that share a file share a machine and its clock.
-t.test('keeps every promise with 4 processes on one SQLite file, one killed and one stopped', async (t) => {
+t.test('keeps the checked guarantees with 4 processes on one SQLite file, one killed and one stopped', async (t) => {
   const place = temporaryFile(t)
   expectHeld(
     t,

@@ -2,7 +2,7 @@ import t from '../support/tap.ts'
 import { runScenario } from './support/scenario.ts'
 import { temporaryFile } from './support/standard.ts'
 
-t.test('answers 503 when the reply to a user store write is lost, and keeps every other promise', async (t) => {
+t.test('answers 503 when the reply to a user store write is lost, and violates no other rule', async (t) => {
   const place = temporaryFile(t)
   const { violations } = await runScenario({
     instances: ['1', '2'],

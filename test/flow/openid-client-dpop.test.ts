@@ -28,7 +28,7 @@ async function subjectOf(t: Test, dpop: true | { requireNonce: boolean }) {
 
 for (const dpop of [true, { requireNonce: true }] as const) {
   const how = dpop === true ? 'without nonces' : 'with nonces'
-  t.test(`signs a person in, refreshes, and asks an API with bound tokens, ${how}`, async (t) => {
+  t.test(`signs a user in, refreshes, and calls an API with DPoP-bound tokens, ${how}`, async (t) => {
     const { provider, config } = await subjectOf(t, dpop)
     const spa = await config('spa', oidc.None())
     const handle = oidc.getDPoPHandle(spa, await oidc.randomDPoPKeyPair())
@@ -68,7 +68,7 @@ for (const dpop of [true, { requireNonce: true }] as const) {
     )
   })
 
-  t.test(`gives a program a bound token of its own, ${how}`, async (t) => {
+  t.test(`issues a DPoP-bound token to a client without a user, ${how}`, async (t) => {
     const { provider, config } = await subjectOf(t, dpop)
     const worker = await config('worker', oidc.ClientSecretBasic(SECRET))
     const handle = oidc.getDPoPHandle(worker, await oidc.randomDPoPKeyPair('EdDSA'))

@@ -233,7 +233,7 @@ const json = fc.oneof(
 )
 
 property(
-  'P5 accepts only JSON without duplicate top-level keys and keys that set a prototype',
+  'P5 accepts only JSON without deep nesting, duplicate top-level keys and keys that set a prototype',
   [json],
   {
     examples: [

@@ -112,7 +112,7 @@ property(
 
 const BASIC_WORDS = ['Basic', 'basic', 'Basic ', ' ', 'Og==', 'YTpi', 'YQ==', '=', '-', '_', ':', '\t', 'Bearer x', 'é']
 property(
-  'P6 reads or refuses any other Basic header, and ignores other schemes',
+  'P6 reads a Basic header or refuses it with an OAuth error, and ignores other schemes',
   [
     fc.oneof(
       wordsOf(BASIC_WORDS, 5),

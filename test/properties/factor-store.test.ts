@@ -252,7 +252,7 @@ const STORES: Array<[on: string, store: Required<FactorStore>, share: number]> =
 let runs = 0
 for (const [on, store, share] of STORES) {
   property(
-    `follows the model in every history of second factors (${on})`,
+    `answers calls on second factors as the model does (${on})`,
     [beginning, histories],
     {
       share,

@@ -1,4 +1,4 @@
-/** Whenever the schema of a host's field refuses a value, the page says what would be right. */
+/** Checks that the page names the accepted values when the schema of a host's field refuses a value. */
 import { type TSchema, Type } from '@sinclair/typebox'
 import { equal, ok } from 'node:assert/strict'
 import * as fc from 'fast-check'
@@ -46,7 +46,7 @@ const typed = fc.oneof(
 )
 
 property(
-  'says what would be right whenever it refuses the value of a field',
+  'names the accepted values in the error or the hint of a refused profile field',
   [schema, typed, fc.constantFrom(...LOCALES)],
   { cases: ['refused', 'taken'] },
   async (field, text, locale) => {

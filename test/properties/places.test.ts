@@ -108,7 +108,7 @@ const SCHEMES = [
 const address = fc.tuple(fc.constantFrom(...SCHEMES), wordsOf([...WORDS, ...SCHEMES], 4)).map((parts) => parts.join(''))
 
 property(
-  'P9 puts no address on a page that runs or loads something',
+  'P9 shows no URL on a page with a scheme such as javascript, data or file',
   [fc.oneof(address, almost(address, WORDS))],
   {
     cases: ['kept', 'taken out']
@@ -183,7 +183,7 @@ const logged = fc
   .map(([path, begin, parts]) => path + begin + parts.map((part) => part.join('')).join(''))
 
 property(
-  'P10 logs only parameter values that reveal nothing',
+  'P10 logs no parameter values except those of known harmless parameters',
   [logged],
   {
     examples: [

@@ -192,7 +192,7 @@ property(
 )
 
 property(
-  'P12 opens a sealed successor only with the token that it replaces',
+  'P12 opens a sealed successor token only with the refresh token that it replaces',
   [base64url(32), base64url(32), base64url(32)],
   { share: 0.2 },
   (presented, next, other) => {
@@ -223,7 +223,7 @@ property(
 const ACCOUNTS = 'abcdefghijklmn'.split('')
 const deviceAccount = fc.record({ account: fc.constantFrom<string>(...ACCOUNTS), password: fc.constantFrom('1', '2') })
 property(
-  'P12 remembers the last twelve accounts of a browser with their passwords at sign-in',
+  'P12 recognizes the last twelve accounts of a device token, and a password that has changed since',
   [
     fc.array(deviceAccount, { minLength: 1, maxLength: 24 }),
     fc.uint8Array({ minLength: 32, maxLength: 32 }),

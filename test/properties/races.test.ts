@@ -79,7 +79,7 @@ const signOuts = fc.array(fc.constantFrom('revoke', 'end the session', 'revoke t
 const fails = fc.oneof(fc.constant([]), fc.array(fc.boolean(), { maxLength: 3 }))
 
 property(
-  'signs out a session even if it is refreshed meanwhile, and no session without a sign-out',
+  'ends a session at a sign-out or a replay during refreshes, and keeps it otherwise',
   [fc.scheduler(), refreshes, signOuts, fails],
   {
     share: 0.1,

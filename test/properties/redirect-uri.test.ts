@@ -102,7 +102,7 @@ const parameters = fc.record(
 )
 
 property(
-  'P1 answers only at the registrable URI, with the parameters unchanged',
+  'P1 sends a response only to a registrable redirect URI, with its parameters unchanged',
   [uri, parameters],
   {
     examples: [
@@ -179,7 +179,7 @@ const nearlyTheSame: fc.Arbitrary<Pair> = uri.chain((uri) =>
 )
 
 property(
-  'P2 matches a different URI only if it differs in the port of a loopback host',
+  'P2 matches a different redirect URI only if it differs in the port of a loopback host',
   [
     fc.oneof(anotherPort, nearlyTheSame).filter(([registered]) => checkRegistrableRedirectUri(registered) === null),
     fc.constantFrom('web', 'native')

@@ -55,7 +55,7 @@ const ofSessions = commandsOf<SessionWorld, SessionHistory, typeof SESSIONS>(
   }
 )
 
-/** A live one, if there is one; any for high numbers. */
+/** A live session if there is one. High numbers choose from all sessions. */
 function madeOf({ made, worlds, users, now }: SessionHistory, at: number): SessionHistory['made'][number] {
   const alive = new Set(
     worlds[0]?.entries.filter(({ session }) => isSessionAlive(session, now)).map(({ session }) => session.sid)
@@ -252,7 +252,7 @@ const sessionHistories = fc.commands(
 for (const { kind, browserSessions, tokens, sweep } of STORES) {
   const { revokeSession, createCode } = tokens
   property(
-    `follows the model in every history of browser sessions (${kind})`,
+    `answers calls on browser sessions as the model does (${kind})`,
     [sessionHistories],
     {
       share: shareOf(kind),
@@ -344,7 +344,7 @@ const consentHistories = fc.commands(
 
 for (const { kind, consents, sweep } of STORES) {
   property(
-    `follows the model in every history of consents (${kind})`,
+    `answers calls on consents as the model does (${kind})`,
     [consentHistories],
     {
       share: shareOf(kind),
@@ -476,7 +476,7 @@ const tokenHistories = fc.commands(
 
 for (const { kind, oneTimeTokens, sweep } of STORES) {
   property(
-    `follows the model in every history of one-time tokens (${kind})`,
+    `answers calls on one-time tokens as the model does (${kind})`,
     [tokenHistories],
     {
       share: 2 * shareOf(kind),

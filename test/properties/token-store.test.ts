@@ -42,7 +42,7 @@ const lifetime = (now: number): { expiresAt: number; idleExpiresAt: number } => 
   expiresAt: now + 60 * MINUTE,
   idleExpiresAt: now + 30 * MINUTE
 })
-/** One that is alive and of this kind, where there is one; of high numbers any. */
+/** A live family of this kind if there is one. High numbers choose from all families. */
 function madeOf({ made, users, worlds, now }: History, at: number, kind?: 'code' | 'family'): Made {
   const alive = worlds[0]?.entries.filter(
     ({ family, current }) =>
@@ -270,7 +270,7 @@ const shareOf = (kind: string): number => (kind === 'memory' ? 0.2 : 0.1)
 let runs = 0
 for (const store of await states({ maxFamiliesPerUser: MAX_PER_USER, maxSessionsPerUser: 1 })) {
   property(
-    `follows the model in every history of families and codes (${store.kind})`,
+    `answers calls on token families and codes as the model does (${store.kind})`,
     [beginning, histories],
     { share: shareOf(store.kind), cases: ['rotated', 'repeated', 'replayed', 'redeemed', 'used', 'unknown'] },
     async (first, then) => {

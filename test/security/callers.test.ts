@@ -47,7 +47,7 @@ const OWN_PAGE: readonly Caller[] = ['own page', 'browser']
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 const WRONG = { current_password: 'not this one', new_password: 'another long one' }
 
-/** The sent request, besides the caller's credentials, and the callers who are let in. */
+/** The sent request without the caller's credentials, and the permitted callers. */
 const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
   'POST /auth/token': [{ payload: { grant_type: 'password', username: 'ann', password: PASSWORD } }, NOT_ELSEWHERE],
   'POST /auth/refresh': [{}, ['refresh token']],

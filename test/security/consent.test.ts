@@ -37,7 +37,7 @@ async function lead(
     : { answer: answerOf(url) }
 }
 
-/** Presses a button of the consent page and resolves to what the client gets. */
+/** Presses a button of the consent page, and resolves to the response to the client. */
 async function decide(subject: OpenidApp, path: string, decision: 'allow' | 'deny'): Promise<Record<string, string>> {
   const asked = await lead(subject, path)
   if (!('action' in asked)) throw new Error(`not asked: ${JSON.stringify(asked)}`)

@@ -63,7 +63,7 @@ export async function withChromium(t: Test, args: string[] = []): Promise<TestCh
   }
 }
 
-/** The shared ones of each process, by the root test of the process. */
+/** The shared browser of each process, by the root test of the process. */
 const shared = new WeakMap<object, Promise<Browser>>()
 
 /**

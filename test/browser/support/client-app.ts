@@ -23,7 +23,7 @@ export interface AppOptions {
   /** More HTML for the head of its pages, for this provider. */
   head?: (domain: string) => string
   host?: 'localhost' | '127.0.0.1'
-  /** The provider; ours when none is given. */
+  /** The provider. Default: the provider of the library. */
   domain?: string
   /** The compiled modules of the client, without a bundler. */
   modules?: boolean
@@ -138,7 +138,7 @@ function bundled(name: string): string {
   return text
 }
 
-/** As `tsc` would, file by file. */
+/** Compiles file by file, as `tsc` does. */
 function compiled(name: string): string {
   return transformSync(readFileSync(new URL(name, LIB), 'utf8'), { loader: 'ts', target: 'es2022' }).code
 }
@@ -185,7 +185,7 @@ export async function signIn(page: Page, subject: Subject, options?: string): Pr
 export interface Calls {
   /** The forms that were posted, oldest first. */
   forms: Array<Record<string, string>>
-  /** Answers instead of the server; `null`: the server does. */
+  /** The handler that answers instead of the server. If it is `null`, the server answers. */
   answer: ((route: Route) => Promise<unknown>) | null
 }
 

@@ -34,7 +34,7 @@ async function withApp(provider: Provider, username = nextName()): Promise<Perso
   return { id, username, browser }
 }
 
-/** A user with a passkey alone, who chose two-step sign-in. */
+/** A user with a passkey as the only factor and two-step sign-in turned on. */
 async function withPasskey(provider: Provider, username = nextName()): Promise<Person> {
   const { id } = await provider.addUser(username)
   const browser = testBrowser(provider.app, provider.origin)
@@ -51,7 +51,7 @@ async function addPasskey({ origin }: Provider, browser: TestBrowser, synced = f
   if (![200, 303].includes(statusCode)) throw new Error(`passkey: ${statusCode} ${body}`)
 }
 
-/** One of each, with the shared data of all states that only read it. */
+/** A user with an app and two passkeys, shared by all states that only read. */
 const people = new WeakMap<Provider, Promise<Person>>()
 async function everything(provider: Provider): Promise<Person> {
   const made =
@@ -65,7 +65,7 @@ async function everything(provider: Provider): Promise<Person> {
   return await made
 }
 
-/** After the password. */
+/** Opens the page of the second step after a sign-in with the password. */
 async function secondStep(
   page: Page,
   provider: Provider,
@@ -78,7 +78,7 @@ async function secondStep(
   await page.goto(`${provider.origin}/auth/second-factor${way}`)
 }
 
-/** A user who must have a second factor, and has only a password. */
+/** Opens the set-up page for a user with only a password for whom a second factor is required. */
 async function setUp(page: Page, provider: Provider): Promise<void> {
   const username = `${MUST}${nextName()}`
   await provider.addUser(username)

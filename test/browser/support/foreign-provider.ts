@@ -5,10 +5,10 @@ import type { AddressInfo } from 'node:net'
 import Provider from 'oidc-provider'
 import type { Scope } from './provider.ts'
 
-/** The user who is signed in at once at each sign-in. */
+/** The user of each sign-in. */
 export const ACCOUNT = { sub: 'bea', name: 'Bea', email: 'bea@example.com' }
 
-/** oidc-provider on a socket, with the client `app` and pages that need nobody. */
+/** oidc-provider on a socket, with the client `app` and pages that continue without input. */
 export async function startForeignProvider(
   t: Scope,
   { redirectUris, signedOutUris }: { redirectUris: string[]; signedOutUris: string[] }

@@ -38,7 +38,7 @@ const touch: Pick<Hand, 'press' | 'type'> = {
   }
 }
 
-/** Goes on by Tab until the element has the focus. */
+/** Presses Tab until the element has the focus. */
 async function tabTo(page: Page, name: string, found: Locator): Promise<void> {
   // Some buttons can be pressed only after a moment.
   await found.click({ trial: true })
@@ -110,5 +110,5 @@ const ALL: readonly Hand[] = [
   }
 ]
 
-/** Firefox has neither this tree nor pages without scripts. */
+/** Firefox offers neither the accessibility tree nor pages without scripts. */
 export const HANDS = isFirefox ? ALL.slice(0, 1) : ALL

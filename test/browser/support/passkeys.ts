@@ -4,9 +4,9 @@ import type { CDPSession, Page } from 'playwright-core'
 export interface Authenticator {
   cdp: CDPSession
   id: string
-  /** Makes it answer or not. Without an answer the request stays open. */
+  /** Makes the authenticator answer or not. Without an answer the request stays open. */
   answers(answers: boolean): Promise<void>
-  /** Makes it recognize its user or not. If not, the request fails like a cancelled one. */
+  /** Makes the authenticator recognize its user or not. If not, the request fails like a cancelled one. */
   recognizes(recognizes: boolean): Promise<void>
   credentials(): Promise<
     Array<{ credentialId: string; userHandle?: string; userName?: string; userDisplayName?: string; signCount: number }>

@@ -115,7 +115,7 @@ function clientsAt(origin: string): Client[] {
   ]
 }
 
-/** `host`: `localhost` for another origin of the provider's own site. */
+/** With the host `localhost`, the site is another origin of the provider's own site. */
 export async function startSite(t: Scope, title: string, host = '127.0.0.1'): Promise<Site> {
   const { server, port } = await listening(t)
   const site: Site = { origin: `http://${host}:${port}`, visits: [], pages: new Map() }

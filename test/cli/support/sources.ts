@@ -12,7 +12,7 @@ interface Source {
   report: object
   /** Usernames and the passwords that open their accounts. */
   opens: Record<string, string>
-  /** Imported usernames whose hash is left out, or who are disabled. */
+  /** Imported usernames without a usable hash, or of disabled users. */
   closed: string[]
   /** The first user and their links. */
   first: object

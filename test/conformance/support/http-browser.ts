@@ -24,7 +24,7 @@ export interface HttpBrowser {
 
 const MAX_STEPS = 12
 
-/** Signs in, allows what is asked for, and confirms a sign-out. */
+/** Signs in, allows the requested access, and confirms a sign-out. */
 export const WILLING: Answers = (page) =>
   ({
     login: { username: 'ann', password: PASSWORD },

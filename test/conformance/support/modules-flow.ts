@@ -3,7 +3,7 @@ import { entropyOf } from './jwt-checks.ts'
 import { BY_POST, FIRST, SECOND } from './op.ts'
 import { checkUserinfo, type Suite } from './suite.ts'
 
-/** A module of the certification suite, for whichever response mode the suite runs in. */
+/** A module of the certification suite, for the response mode of the suite. */
 export type Module = (suite: Suite) => Promise<void>
 
 /** The flow itself: requests, responses and the use of the code. */

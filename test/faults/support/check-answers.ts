@@ -42,11 +42,11 @@ function answerFaults(entry: Entry, { answerWithinMs }: Terms, troubled: readonl
   return found
 }
 
-/** A client without an answer does not know which instance it reached. */
+/** If no answer arrived, the client does not know the instance. */
 const befalls = ({ instance }: Fault, entry: Entry): boolean =>
   instance === undefined || entry.instance === undefined || isOf(instance, entry)
 
-/** Asked of one instance directly, because the host's own routes must work during any failure of a store. */
+/** Requests one instance directly, because the host's own routes must work during any failure of a store. */
 function pingFaults(entry: Entry, { pingWithinMs, down }: Terms): Found {
   if (down.some((interval) => interval.instance === entry.instance && overlaps(interval, entry))) return []
   const tookMs = Math.round(entry.end - entry.start)

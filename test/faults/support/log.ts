@@ -26,7 +26,7 @@ export const OPERATIONS = [
 export type Operation = (typeof OPERATIONS)[number]
 
 export type Outcome =
-  /** `error` is the OAuth error code; `active` what an introspection said. */
+  /** `error` is the OAuth error code. `active` is the result of an introspection. */
   | { kind: 'answer'; status: number; error?: string; retryAfter?: string; active?: boolean }
   /** The connection was refused or cut: whether the request was carried out is not known. */
   | { kind: 'network'; code: string }

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { HOST, type Listener, listener } from './connections.ts'
 
 export interface Proxy extends Listener {
-  /** Milliseconds by which what flows towards the target, and back from it, comes later. Order is kept. */
+  /** Delays data towards the target, and data back from it, by these milliseconds. Keeps the order. */
   delay(towardsMs: number, backMs?: number): void
   /**
    * Accepts connections and bytes, but passes nothing on: in both directions, or `back` only, so that the work is done

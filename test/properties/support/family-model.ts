@@ -39,7 +39,7 @@ const kindOf = ({ current, family }: Entry): string =>
 /** The maximum number of each kind per user in the tested stores. */
 export const MAX_PER_USER = 3
 
-/** One more than the user may have of this kind ends the one created first. */
+/** Ends the oldest of this kind if the user has more than the maximum. */
 function bound(world: World, kept: Entry, now: number): void {
   const others = world.entries.filter(
     (entry) =>
@@ -83,7 +83,7 @@ function touched(entry: Entry, use: TokenUse): RefreshTokenFamily {
   return entry.family
 }
 
-/** Ends live ones. Expired ones may be reported or not, because a store removes them at any time. */
+/** Ends live families. Expired families may be reported or not, because a store removes them at any time. */
 function endThose(world: World, now: number, doesEnd: (entry: Entry) => boolean): Expectation {
   const ended = world.entries.filter(doesEnd)
   for (const entry of ended) remove(world, entry)

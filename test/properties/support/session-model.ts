@@ -22,11 +22,11 @@ interface Secret {
 
 interface Entry {
   session: BrowserSession
-  /** Oldest first. One is live at most. */
+  /** The oldest is first. At most one is live. */
   secrets: Secret[]
 }
 
-/** How many browsers a user may be signed in with in the stores that are looked at. */
+/** The maximum number of browser sessions of a user in the tested stores. */
 export const MAX_SESSIONS = 3
 
 export const isSessionAlive = ({ expiresAt, idleExpiresAt }: BrowserSession, now: number): boolean =>
@@ -43,7 +43,7 @@ const secretIn = ({ secrets }: Entry, wanted: string, now: number): Secret | und
   secrets.find(
     ({ digest, replacedAt }) => digest === wanted && (replacedAt === null || now < replacedAt + REPLACED_SECRET_MS)
   )
-/** True if the session is the one that stays, with its live secret or without one. */
+/** True if the session is the one to keep, with its live secret or without a secret. */
 function keepsOne(entry: Entry, { secret }: StayingSession): boolean {
   const live = entry.secrets.find(({ replacedAt }) => replacedAt === null)
   if (secret !== null && live?.digest !== secret.formerDigest && live?.digest !== secret.digest) return false
@@ -92,7 +92,7 @@ export const SESSIONS = {
     return is(true)
   },
 
-  /** The model knows no more of codes than their existence. */
+  /** The model of a code contains only its existence. */
   createCode: (world: SessionWorld, now: number, _code: unknown, use: SessionUse): Expectation =>
     SESSIONS.useSession(world, now, use),
 
@@ -112,7 +112,7 @@ export const SESSIONS = {
     return is(true)
   },
 
-  /** An expired session may be named or not, because a store removes it when it likes. */
+  /** An expired session may be listed or not, because a store removes it at any time. */
   revokeSession(world: SessionWorld, now: number, userId: string, sid: string): Expectation {
     const entry = world.entries.find(({ session }) => session.userId === userId && session.sid === sid)
     if (entry !== undefined) remove(world, entry)

@@ -27,7 +27,7 @@ interface World {
 const NOW = T0 + MINUTE
 const CALLS_OF_A_CLIENT = 6
 
-/** Each method: how it is called for the user, with its answer as a text, and what it does to the world. */
+/** For each method, its call for the user with the answer as a text, and its effect on the world. */
 const METHODS = {
   createFamily: {
     call: async ({ tokens }: State, user: string, sid: string, sessionSid: string) => {
@@ -202,7 +202,7 @@ const METHODS = {
   }
 }
 
-/** The names of what a user has begin with their partition. */
+/** The names of a user's records begin with the user's partition. */
 const of = (user: string, name: string): string => partitionOf(user) + name
 const inOrder = (user: string, sids: readonly string[]): string =>
   sids
@@ -244,7 +244,7 @@ export const STATE_MODEL: Model<World, StateCall, StateAnswer> = {
     JSON.stringify([Object.entries(families).sort(), Object.entries(codes).sort(), sessions, token, consents])
 }
 
-/** Few names, so that calls conflict. Each new record has a new name. */
+/** Uses few names, so that calls conflict. Each new record has a new name. */
 function callOf(
   { integer, one, pick }: Chance,
   made: { families: string[]; sessions: string[]; count: number }
@@ -283,7 +283,7 @@ function callOf(
   ])()
 }
 
-/** Clients on instances of one state, for a user who has nothing yet. */
+/** Clients on instances of one state, for a user without records. */
 export async function stateHistory(
   states: readonly State[],
   user: string,

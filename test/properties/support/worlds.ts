@@ -1,4 +1,4 @@
-/** Every order of these. */
+/** All orders of the items. */
 function ordersOf(items: readonly number[]): number[][] {
   if (items.length < 2) return [[...items]]
   return items.flatMap((item) => ordersOf(items.filter((other) => other !== item)).map((rest) => [item, ...rest]))

@@ -8,7 +8,7 @@ export interface Expression {
   at: string
 }
 
-/** Stands for a part that is known only when the code runs. */
+/** Replaces a part of the text that is known only at run time. */
 const UNKNOWN_PART = 'name'
 
 /** Every regular expression below this directory: literals, and those built from a text. */

@@ -1,7 +1,7 @@
 import { createPrivateKey, type JsonWebKeyInput, sign } from 'node:crypto'
 import { encodePart } from '../../support/jwt.ts'
 
-/** A JWT signed with this private JWK; without one, with an empty signature. */
+/** A JWT signed with this private JWK, or with an empty signature if it is `null`. */
 export function forgedJwt(jwk: object | null, header: Record<string, unknown>, claims: unknown): string {
   const input = `${encodePart(header)}.${encodePart(claims)}`
   if (jwk === null) return `${input}.`

@@ -8,7 +8,7 @@ export function copyOf(app: TestApp['app'], browser: TestBrowser): TestBrowser {
   for (const [name, value] of browser.cookies) copy.cookies.set(name, value)
   return copy
 }
-/** The level of the browser's session; `undefined`: nobody is signed in. */
+/** The acr of the browser's session, or `undefined` without a session. */
 export const acrOf = async (browser: TestBrowser): Promise<string | null | undefined> =>
   ((await browser.get('/who')).json() as { acr: string | null } | null)?.acr
 export const whoRoute = {
