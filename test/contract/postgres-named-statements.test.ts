@@ -20,7 +20,7 @@ const prepared = async (pool: Pool): Promise<string[]> =>
   )
 
 // covers B20
-t.test('prepares repeated statements once, and no migrations', async (t) => {
+t.test('prepares a repeated PostgreSQL statement once, and no migration', async (t) => {
   const pool = await poolOf(t)
   const [state, users] = [postgresState(pool), postgresUserStore(pool)]
   await Promise.all([state.prepare(), users.prepare()])
@@ -49,7 +49,7 @@ t.test('prepares no statement with namedStatements: false, or for other database
 })
 
 // covers B20
-t.test('keeps working when a newer release adds a column', async (t) => {
+t.test('reads and uses a token after a newer release adds a column', async (t) => {
   const pool = await poolOf(t)
   const { tokens } = postgresState(pool)
   await tokens.createFamily(family())
@@ -60,7 +60,7 @@ t.test('keeps working when a newer release adds a column', async (t) => {
 })
 
 // covers B20
-t.test('keeps working behind a pooler that drops prepared statements', async (t) => {
+t.test('reads and uses a token behind a pooler that drops prepared statements', async (t) => {
   const pool = await poolOf(t)
   const { tokens } = postgresState(pool)
   await tokens.createFamily(family())

@@ -32,7 +32,7 @@ async function stage(
 }
 
 // covers B12
-t.test('runs every operation with the documented rights', async (t) => {
+t.test('runs every state operation with the documented PostgreSQL rights', async (t) => {
   const { pool } = await stage(STATE_RIGHTS)
   const state = postgresState(pool)
   await state.prepare()
@@ -42,7 +42,7 @@ t.test('runs every operation with the documented rights', async (t) => {
 })
 
 // covers B12
-t.test('names each missing right in prepare', async (t) => {
+t.test('names each missing right of the PostgreSQL role in prepare', async (t) => {
   const { pool, owner } = await stage(STATE_RIGHTS)
   const {
     rows: [row]
@@ -71,7 +71,7 @@ t.test('refuses to start with a read-only role', async (t) => {
 })
 
 // covers B12
-t.test('names a function that the role may not call', async (t) => {
+t.test('names in prepare a function that the PostgreSQL role may not call', async (t) => {
   for (const name of ['authority_records_commit', 'authority_records_replace', 'authority_records_sweep']) {
     const { pool, owner } = await stage(STATE_RIGHTS)
     await owner.query(

@@ -37,7 +37,7 @@ async function everything(client: Redis | Cluster): Promise<unknown[]> {
 }
 
 // covers B10
-t.test('runs every operation with the documented rights', async (t) => {
+t.test('runs every operation of state and counters with the documented Redis rights', async (t) => {
   const server = await startRedis()
   t.teardown(() => server.stop())
   await server.client().call('ACL', 'SETUSER', 'authority', 'on', '>password', ...RIGHTS)
@@ -45,7 +45,7 @@ t.test('runs every operation with the documented rights', async (t) => {
 })
 
 // covers B10
-t.test('runs every operation with the documented rights in a Cluster', async (t) => {
+t.test('runs every operation of state and counters with the documented rights in a Cluster', async (t) => {
   const cluster = await startRedisCluster()
   t.teardown(() => cluster.stop())
   for (const node of cluster.nodes)

@@ -86,7 +86,7 @@ t.test('gives the same outcomes as the memory store in 5000 random steps', async
 })
 
 // covers RA2
-t.test('counts a window by the clock of the server for two instances', async (t) => {
+t.test('counts a rate limit window by the clock of the Redis server for two instances', async (t) => {
   const one = redisAttemptStore(redisConnection(client))
   const other = redisAttemptStore(redisConnection(redis.client()))
   const narrow = limit({ key: 'real-time', windowMs: 500, max: 1 })
@@ -105,7 +105,7 @@ t.test('counts a window by the clock of the server for two instances', async (t)
 })
 
 // covers RA3
-t.test('sets a TTL on every counter, and keeps the key out of its name', async (t) => {
+t.test('sets a TTL on every rate limit counter, and keeps the key out of its name', async (t) => {
   const store = redisAttemptStore(redisConnection(client), { prefix: 'ends:' })
   const limitsOf = (windowMs: number): AttemptLimit[] => [
     limit({ key: 'secret-1', windowMs }),
@@ -130,7 +130,7 @@ t.test('sets a TTL on every counter, and keeps the key out of its name', async (
 })
 
 // covers RA4
-t.test('makes one round trip per call', async (t) => {
+t.test('makes one Redis round trip for a reserve and one for a refund', async (t) => {
   const store = redisAttemptStore(redisConnection(client), { prefix: 'trips:' })
   const limits = [limit(), limit({ rule: 'account' }), limit({ rule: 'pair' })]
   const roundTrips = async (): Promise<number> => {
@@ -150,7 +150,7 @@ t.test('makes one round trip per call', async (t) => {
 })
 
 // covers RA5
-t.test('refuses a prefix with a hash tag', async (t) => {
+t.test('refuses a prefix of the counters with a hash tag', async (t) => {
   t.throws(() => redisAttemptStore(redisConnection(client), { prefix: '{app}:' }), TypeError)
 })
 

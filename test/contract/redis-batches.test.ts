@@ -52,7 +52,7 @@ const calls = async (name: string, of: Redis = client): Promise<number> =>
   Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(await of.info('commandstats'))?.[1] ?? 0)
 
 // covers RB1
-t.test('sends the calls of one turn in one write, in their order', async (t) => {
+t.test('sends the Redis calls of one event loop turn in one write, in their order', async (t) => {
   const { run } = redisConnection(client)
   await run(COUNT, '{a}', [])
   let replies: unknown[] = []
@@ -90,7 +90,7 @@ t.test('sends each script that the server does not know in full once', async (t)
 })
 
 // covers RB2
-t.test('returns the same replies in a batch as alone', async (t) => {
+t.test('returns the same script replies in a batch as alone', async (t) => {
   const { run } = redisConnection(client)
   const asked = Object.values(REPLIES)
     .filter((script) => script !== REPLIES.global)
@@ -184,7 +184,7 @@ t.test('runs each call once on a cluster node behind a plain client', async (t) 
 })
 
 // covers RB7
-t.test('sends state and limiter calls of one turn in one write', async (t) => {
+t.test('sends state and limiter calls of one event loop turn in one write', async (t) => {
   const state = redisState(client)
   const attempts = createAttemptLimiter(redisAttemptStore(sharedConnection(client)))
   const work = async (): Promise<unknown> =>

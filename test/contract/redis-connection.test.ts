@@ -117,7 +117,7 @@ for (const [name, options] of [
 }
 
 // covers RC4
-t.test('reads the time of the server', async (t) => {
+t.test('reads the time of the Redis server', async (t) => {
   const redis = await server(t)
   const { time } = redisConnection(redis.client())
   const before = Date.now()
@@ -126,7 +126,7 @@ t.test('reads the time of the server', async (t) => {
 })
 
 // covers RC5
-t.test('connects a client that is not connected yet, and waits for it', async (t) => {
+t.test('connects an ioredis client that is not connected yet, and waits for it', async (t) => {
   const redis = await server(t)
   const lazy = redis.client({ lazyConnect: true, enableOfflineQueue: false })
   const { run } = redisConnection(lazy)
@@ -145,7 +145,7 @@ for (const enableOfflineQueue of [true, false]) {
   const suffix = `(offline queue ${enableOfflineQueue ? 'on' : 'off'})`
 
   // covers RC6
-  t.test(`answers within the timeout when the server hangs, then at once, and recovers ${suffix}`, async (t) => {
+  t.test(`rejects within the timeout when Redis hangs, then at once, and recovers ${suffix}`, async (t) => {
     const redis = await server(t)
     const client = redis.client({ enableOfflineQueue })
     const { run } = redisConnection(client)
@@ -194,7 +194,7 @@ t.test('runs an open command at most once when the connection breaks', async (t)
 })
 
 // covers RC9
-t.test('rejects on a client that ended or never reached its server', async (t) => {
+t.test('rejects a call on a client that ended or never reached its server', async (t) => {
   const redis = await server(t)
   const ended = redis.client()
   await reaches(ended, 'ready')
@@ -208,7 +208,7 @@ t.test('rejects on a client that ended or never reached its server', async (t) =
 })
 
 // covers RC10
-t.test('reports errors without keys and arguments', async (t) => {
+t.test('reports Redis errors without keys and arguments', async (t) => {
   const redis = await server(t)
   const client = redis.client()
   const connection = redisConnection(client)

@@ -232,7 +232,7 @@ t.test('sqlite: sweeps all expired records in several slices', async (t) => {
   })
 })
 
-t.test('sqlite: shows the kind, user and end of each record in columns', async (t) => {
+t.test('sqlite: stores the kind, user and end of each record in columns', async (t) => {
   const db = new Database(newFile())
   t.teardown(() => db.close())
   await sqliteState(db).tokens.createFamily(family('sid-1'))

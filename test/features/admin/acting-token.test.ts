@@ -8,7 +8,7 @@ import { proofOf, signingKey } from '../resource/world.ts'
 import { oauth } from '../users/support.ts'
 import { ALL, claimsIn, impersonation, REASON, SERVICE_SECRET } from './world.ts'
 
-t.test("ends an impersonation token with the administrator's session, either account, or its lifetime", async (t) => {
+t.test('rejects an impersonation token after its expiry or the end of the session or account behind it', async (t) => {
   const ends: Record<string, (test: Awaited<ReturnType<typeof impersonation>>) => Promise<unknown>> = {
     'the administrator signs out': async ({ app, root, own }) =>
       await app.authority.revokeSession(root.sub, String(claimsIn((own.authorization ?? '').slice(7)).sid)),

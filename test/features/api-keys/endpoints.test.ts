@@ -110,7 +110,7 @@ t.test('creates no key with a scope or an API that is closed to the client of th
   }
 })
 
-t.test('requires a fresh sign-in to create a key', async (t) => {
+t.test('requires a fresh sign-in to create an API key', async (t) => {
   const { clock, send } = await world(t)
   clock.step(300_000)
   t.equal((await send('POST', URL_OF_KEYS, { name: 'x' })).statusCode, 201)
@@ -156,7 +156,7 @@ t.test('counts requests with a valid API key toward rateLimit.apiKey, and others
   t.equal(await guess({ 'x-api-key': 'another' }), 429)
 })
 
-t.test('keeps keys out of stores, logs, events and messages', async (t) => {
+t.test('keeps API keys out of stores, logs, events and messages', async (t) => {
   const records: string[] = []
   const inner = memoryApiKeyStore()
   const store = Object.fromEntries(

@@ -64,7 +64,7 @@ async function world(
   }
 }
 
-t.test('accepts a key as a Bearer token and in x-api-key', async (t) => {
+t.test('accepts an API key as a Bearer token and in x-api-key', async (t) => {
   const { create, get, sub } = await world(t)
   const { id, key } = await create()
   for (const headers of [bearer(key), { authorization: `bearer   ${key}` }, { 'x-api-key': key }]) {
@@ -92,7 +92,7 @@ t.test('refuses a key next to another credential, and ignores an x-api-key heade
   t.equal(alone.headers['www-authenticate'], 'Bearer')
 })
 
-t.test('refuses a key with one changed character without calling the store', async (t) => {
+t.test('refuses an API key with one changed character without calling the store', async (t) => {
   const { create, get, calls } = await world(t)
   const { key } = await create()
   calls.length = 0
@@ -138,7 +138,7 @@ t.test(
   }
 )
 
-t.test('keeps keys after revokeUser or a password change, and ends them on request and at deleteUser', async (t) => {
+t.test('keeps API keys after a password change, and ends them with apiKeys: true and at deleteUser', async (t) => {
   const { app, create, events, get, sub } = await world(t)
   const { key } = await create()
   await app.authority.revokeUser(sub)
@@ -160,7 +160,7 @@ t.test('keeps keys after revokeUser or a password change, and ends them on reque
 })
 
 // covers ADV-CVE-2026-4282
-t.test('refuses a key at account, token, userinfo and introspection endpoints', async (t) => {
+t.test('refuses an API key at account, token, userinfo and introspection endpoints', async (t) => {
   const { app, create, calls } = await world(t, {
     clients: [{ clientId: 'api', clientSecret: 's'.repeat(43), redirectUris: ['https://api.example/cb'] }]
   })
@@ -204,7 +204,7 @@ t.test('refuses a key at account, token, userinfo and introspection endpoints', 
   t.same(calls, [], 'no endpoint of ours asks the store for a key')
 })
 
-t.test('refuses a key at requireUser and requireAuth, and accepts it with its scopes at other guards', async (t) => {
+t.test('refuses an API key at requireUser and requireAuth, and accepts it by its scopes elsewhere', async (t) => {
   const { store } = watched()
   const app = Fastify()
   t.teardown(() => app.close())
@@ -237,7 +237,7 @@ t.test('refuses a key at requireUser and requireAuth, and accepts it with its sc
   await t.rejects(app.authority.verify(key), { message: 'The token is malformed.' })
 })
 
-t.test('records the last use at most once a minute, and answers 503 while the store is down', async (t) => {
+t.test('records the last use of an API key at most once a minute, and answers 503 during an outage', async (t) => {
   const { app, calls, clock, create, get, state, sub } = await world(t)
   const { key } = await create()
   calls.length = 0
@@ -262,7 +262,7 @@ t.test('records the last use at most once a minute, and answers 503 while the st
   t.equal(down.json().error, 'temporarily_unavailable')
 })
 
-t.test('records a pending last use when the app closes', async (t) => {
+t.test('records the pending last use of an API key when the app closes', async (t) => {
   const { app, calls, create, get } = await world(t)
   const { key } = await create()
   calls.length = 0

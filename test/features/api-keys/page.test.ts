@@ -34,7 +34,7 @@ async function world(
   return { ...test, sub, browser, create, signIn, keys: async () => await test.app.authority.apiKeys.list(sub) }
 }
 
-t.test('creates a key, shows it once, lists it and removes it', async (t) => {
+t.test('creates an API key on the page, shows it once, lists it and removes it', async (t) => {
   const { app, browser, clock, create, events, keys, sub } = await world(t)
   const account = await browser.get('/auth/account')
   t.match(account.body, new RegExp(`<a href="${PAGE}">.*<span>API keys <small>0</small>`))
@@ -141,7 +141,7 @@ t.test('explains why the form for a new API key was refused', async (t) => {
   t.notMatch(reply.body, 'value="never"')
 })
 
-t.test('requires a fresh sign-in to create a key, but not to remove one', async (t) => {
+t.test('requires a fresh sign-in to create an API key on the page, but not to remove one', async (t) => {
   const { app, browser, clock, keys, sub } = await world(t)
   const { id } = await app.authority.apiKeys.create({ userId: sub, name: 'One' })
   const { body: fresh } = await browser.get(PAGE)

@@ -78,7 +78,7 @@ for (const [name, prove] of Object.entries(PROOFS))
     )
   })
 
-t.test('keeps keys at a password reset if the address was confirmed before, and says so in the message', async (t) => {
+t.test('keeps API keys at a password reset if the address was confirmed before, and says so by email', async (t) => {
   const on = await world(t)
   await reset(on)
   on.clock.step(1000)
@@ -91,7 +91,7 @@ t.test('keeps keys at a password reset if the address was confirmed before, and 
   )
 })
 
-t.test('ends keys older than a change of address when the new mailbox resets the password', async (t) => {
+t.test('ends API keys older than a change of address when the new mailbox resets the password', async (t) => {
   const on = await world(t)
   await on.users.setEmailVerified((await on.user()).id, BOB, on.clock.now())
   on.clock.step(1000)

@@ -6,7 +6,7 @@ import { apiKeyOf } from '../../../lib/protocol/credential.ts'
 import { steppedClock } from '../../../lib/testing/index.ts'
 import { bearer, tellCode } from '../../support/app.ts'
 
-t.test('accepts a key of one API at that API alone', async (t) => {
+t.test('accepts an API key that was made for one API only at that API', async (t) => {
   const resources = [
     { resource: 'https://orders.example', scopes: { 'orders:read': 'see orders' } },
     { resource: 'https://bills.example/', scopes: { 'bills:read': 'see bills' } }

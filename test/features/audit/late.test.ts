@@ -2,7 +2,7 @@ import t from '../../support/tap.ts'
 import { type AuditEntry, memoryAudit } from '../../../lib/index.ts'
 import { allOf, audited } from './world.ts'
 
-t.test('continues the chain after the late write of an entry that had failed', async (t) => {
+t.test('continues the audit chain after the late write of an entry that had failed', async (t) => {
   const inner = memoryAudit()
   let held: AuditEntry | null = null
   let holds = false

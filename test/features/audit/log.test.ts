@@ -2,7 +2,7 @@ import t from '../../support/tap.ts'
 import { allOf, entry, SUBJECTS } from './world.ts'
 
 for (const [kind, make] of Object.entries(SUBJECTS)) {
-  t.test(`${kind} keeps entries as they were given, and lists them in pages`, async (t) => {
+  t.test(`${kind} keeps audit entries as given, and lists them in pages`, async (t) => {
     const { log } = await make(t)
     t.same(await log.list({ limit: 5 }), { entries: [], next: null })
     t.equal(await log.head('one'), null)
@@ -49,7 +49,7 @@ for (const [kind, make] of Object.entries(SUBJECTS)) {
       )
   })
 
-  t.test(`${kind} refuses a second entry with the same number, and keeps the first`, async (t) => {
+  t.test(`${kind} refuses a second audit entry with the same number, and keeps the first`, async (t) => {
     const { log } = await make(t)
     await log.append(entry())
     await t.rejects(log.append(entry({ mac: 'other' })))
@@ -66,7 +66,7 @@ for (const [kind, make] of Object.entries(SUBJECTS)) {
     t.equal((await allOf(log))[0]?.mac, 'm')
   })
 
-  t.test(`${kind} rejects a malformed cursor`, async (t) => {
+  t.test(`${kind} rejects a malformed cursor in a list of audit entries`, async (t) => {
     const { log } = await make(t)
     const text = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
     for (const after of [
@@ -89,7 +89,7 @@ for (const [kind, make] of Object.entries(SUBJECTS)) {
       )
   })
 
-  t.test(`${kind} prunes entries and IP addresses by their age, to the millisecond`, async (t) => {
+  t.test(`${kind} prunes audit entries and their IP addresses by age, to the millisecond`, async (t) => {
     const { log } = await make(t)
     for (const [chain, times] of Object.entries({ one: [10, 20, 30], two: [5, 20], three: [30] }))
       for (const [index, at] of times.entries())
@@ -113,7 +113,7 @@ for (const [kind, make] of Object.entries(SUBJECTS)) {
     t.same(await log.head('one'), { seq: 3, mac: 'one30' })
   })
 
-  t.test(`${kind} prunes a long log in slices of bounded size`, async (t) => {
+  t.test(`${kind} prunes a long audit log in slices of at most 1000 entries`, async (t) => {
     const { log, steps } = await make(t)
     for (let seq = 1; seq <= 3000; seq++) await log.append(entry({ seq, at: seq, mac: `m${seq}` }))
     const plan = await steps?.('SELECT chain, seq FROM authority_audit WHERE ip IS NOT NULL AND at < 2000 LIMIT 1000')

@@ -142,7 +142,7 @@ t.test('detects entries that were removed before the end of retainDays only with
   t.same((await app.authority.verifyAudit([checkpoint])).faults, [], 'it is old')
 })
 
-t.test('detects a cut end and a removed chain only with a checkpoint', async (t) => {
+t.test('detects a cut end and a removed chain of the audit log only with a checkpoint', async (t) => {
   const { log, tamper } = await sqlite(t)
   const { app, users, ann } = await audited(t, log, { audit: { log, events: 'admin' } })
   await users.disable(ann.sub)
@@ -155,7 +155,7 @@ t.test('detects a cut end and a removed chain only with a checkpoint', async (t)
   t.equal((await app.authority.verifyAudit([checkpoint])).faults.length, 1, 'the whole chain')
 })
 
-t.test('verifies chains of former secrets, and reports chains of an unknown secret', async (t) => {
+t.test('verifies audit chains of former secrets, and reports chains of an unknown secret', async (t) => {
   const { log } = await sqlite(t)
   const [first, second] = ['a first secret of more than 32 bytes', 'a second secret of more than 32 bytes']
   await audited(t, log, { secret: first })
@@ -167,7 +167,7 @@ t.test('verifies chains of former secrets, and reports chains of an unknown secr
   t.ok((await alone.app.authority.verifyAudit()).faults.length > 0)
 })
 
-t.test('verifies a log whose old entries were pruned', async (t) => {
+t.test('verifies an audit log whose old entries were pruned', async (t) => {
   const { log } = await sqlite(t)
   const { app, users, ann, clock } = await audited(t, log, { audit: { log, events: 'admin', retainDays: 1 } })
   await users.disable(ann.sub)

@@ -127,7 +127,7 @@ t.test('records how many entries were lost when more than ten thousand waited fo
   )
 })
 
-t.test('writes each entry once if the answers of the log are lost', async (t) => {
+t.test('writes each audit entry once if the answers of the log are lost', async (t) => {
   const { log, state } = failing()
   const { app, users, ann } = await audited(t, log, { audit: { log, events: 'admin' } })
   await entriesOf(log, 1)
@@ -143,7 +143,7 @@ t.test('writes each entry once if the answers of the log are lost', async (t) =>
   t.same((await app.authority.verifyAudit()).faults, [])
 })
 
-t.test('refuses a user change while the log hangs, and continues the chain afterwards', async (t) => {
+t.test('refuses a user change while the audit log hangs, and continues the chain afterwards', async (t) => {
   const { log, state } = failing()
   const { app, users, ann, clock } = await audited(t, log, { audit: { log, events: 'admin' } })
   await entriesOf(log, 1)
@@ -173,7 +173,7 @@ t.test('refuses user changes after another process wrote to the chain', async (t
     await t.rejects(users.disable(ann.sub), { name: 'OAuthError', error: 'temporarily_unavailable' })
 })
 
-t.test('keeps the chain intact under 200 parallel user changes', async (t) => {
+t.test('keeps the audit chain intact under 200 parallel user changes', async (t) => {
   const { log } = failing()
   const { app, users, ann } = await audited(t, log, { audit: { log, events: 'admin' } })
   await Promise.all(
@@ -185,7 +185,7 @@ t.test('keeps the chain intact under 200 parallel user changes', async (t) => {
   t.same(await app.authority.verifyAudit(), { entries: 401, faults: [] })
 })
 
-t.test('writes all waiting entries before the app closes', async (t) => {
+t.test('writes the waiting audit entry of a user change before the app closes', async (t) => {
   const { log } = failing()
   const { app, users, ann } = await audited(t, log, { audit: { log, events: 'admin' } })
   await users.disable(ann.sub)
@@ -205,7 +205,7 @@ t.test('logs at close how many entries are lost if the audit log is still down',
   t.equal(lines.filter(({ msg }) => String(msg).includes('3 audit entries are lost')).length, 1)
 })
 
-t.test('logs a checkpoint after a thousand entries and after ten minutes', async (t) => {
+t.test('logs a checkpoint after a thousand audit entries and after ten minutes', async (t) => {
   const { log } = failing()
   const { lines, test } = await withLog(t, log)
   const checkpoints = () => lines.filter((line) => line['code'] === 'FST_AUTHORITY_AUDIT_CHECKPOINT')
@@ -228,7 +228,7 @@ async function withLog(t: Parameters<typeof audited>[0], log: AuditLog) {
   return { lines, test }
 }
 
-t.test('checks whether an unconfirmed entry was written before it writes the next', async (t) => {
+t.test('continues the audit chain after an entry that was written but not confirmed', async (t) => {
   const { log, inner, state } = failing()
   const { app, users, ann } = await audited(t, log, { audit: { log, events: 'admin' } })
   await entriesOf(log, 1)
@@ -244,7 +244,7 @@ t.test('checks whether an unconfirmed entry was written before it writes the nex
   t.same((await app.authority.verifyAudit()).faults, [])
 })
 
-t.test('keeps the order of a chain if the clock goes back', async (t) => {
+t.test('keeps the order of the audit chain if the clock goes back', async (t) => {
   const { log } = failing()
   const { app, users, ann, clock } = await audited(t, log, { audit: { log, events: 'admin' } })
   await users.disable(ann.sub)
@@ -277,7 +277,7 @@ t.test('records a removal by an administrator once as attempted and once as done
   }
 })
 
-t.test('names the host for a removal and a password change by app.authority', async (t) => {
+t.test('records the host as the actor of a removal and a password change by app.authority', async (t) => {
   for (const [options, id] of [
     [undefined, 'app'],
     [{ by: 'root' }, 'root']

@@ -42,7 +42,7 @@ t.test('gives a device tokens after a person has allowed it', async (t) => {
   t.match(session, { clientId: 'tv', scope: 'openid offline_access' })
 })
 
-t.test('gives no refresh token without offline_access', async (t) => {
+t.test('gives a device no refresh token without offline_access', async (t) => {
   const { ask, decide, poll, signedIn } = await deviceWorld(t)
   const { device_code, user_code } = await ask({ scope: 'profile' })
   await decide(await signedIn(), user_code, 'allow')
@@ -176,7 +176,7 @@ for (const [name, change] of Object.entries(CHANGES))
     t.match((await world.poll(device_code)).json(), { error: 'invalid_grant' })
   })
 
-t.test('gives tokens after the person has signed out of the browser', async (t) => {
+t.test('gives a device tokens after the user has signed out of the browser', async (t) => {
   const { ask, decide, poll, signedIn } = await deviceWorld(t)
   const { device_code, user_code } = await ask()
   const browser = await signedIn()
@@ -195,7 +195,7 @@ t.test('R8628-3.4 gives tokens to one of 50 parallel polls', async (t) => {
     t.match(reply.json(), { error: 'invalid_grant' })
 })
 
-t.test('binds the tokens to the API that the device named', async (t) => {
+t.test('binds the tokens of a device to the API that the device requested', async (t) => {
   const resources = [
     { resource: 'https://films.example', name: 'Films', scopes: { 'films:read': 'see your films' } },
     { resource: 'https://music.example', scopes: ['music:read'] }

@@ -73,7 +73,7 @@ t.test('limits device requests of an address by clients without a secret, but no
   t.equal((await post('/auth/device', {}, { authorization: basic })).statusCode, 200)
 })
 
-t.test('does not reveal whether a code exists before the user has signed in', async (t) => {
+t.test('does not reveal whether a user code exists before the user has signed in', async (t) => {
   const { app, ask } = await deviceWorld(t)
   const { user_code } = await ask()
   const stranger = testBrowser(app)

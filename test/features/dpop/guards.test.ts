@@ -17,7 +17,7 @@ const GUARDS: Record<string, { path: string; url: string; asked?: Record<string,
 
 for (const [name, { path, url, asked = {} }] of Object.entries(GUARDS)) {
   // covers R9449-4.3, R9449-7
-  t.test(`${name}: accepts a bound token only with a fresh proof of its key`, async (t) => {
+  t.test(`${name}: accepts a DPoP-bound token only with a fresh proof of its key`, async (t) => {
     const test = await dpopApp(t)
     const { clock } = test
     const key = signingKey()
@@ -54,7 +54,7 @@ for (const [name, { path, url, asked = {} }] of Object.entries(GUARDS)) {
   })
 
   // covers R9449-11.1
-  t.test(`${name}: accepts a proof once, also in fifty parallel requests`, async (t) => {
+  t.test(`${name}: accepts a DPoP proof once, also in fifty parallel requests`, async (t) => {
     const test = await dpopApp(t)
     const key = signingKey()
     const { access_token: token } = (await ask(test, password('app', asked), key)).body

@@ -32,7 +32,7 @@ const STATES: Record<string, () => State> = {
 }
 
 for (const [name, state] of Object.entries(STATES))
-  t.test(`${name}: accepts one of fifty parallel uses of a proof at two instances`, async (t) => {
+  t.test(`${name}: accepts one of fifty parallel uses of a DPoP proof at two instances`, async (t) => {
     const shared = { state: state(), users: memoryUserStore(), secret: 'a secret of more than 32 bytes, for all' }
     const first = await dpopApp(t, shared)
     const second = await dpopApp(t, { ...shared, users: memoryUserStore() })

@@ -29,7 +29,7 @@ async function redeemed(test: DpopApp, code: string, key: SigningKey | null, cli
 }
 
 // covers R9449-5
-t.test('binds the tokens of each grant to the key of the proof', async (t) => {
+t.test('binds the tokens of each grant to the key of the DPoP proof', async (t) => {
   const test = await dpopApp(t)
   for (const alg of ['ES256', 'EdDSA', 'PS256', 'RS256']) {
     const key = signingKey(alg)
@@ -68,7 +68,7 @@ t.test('refuses invalid proofs at the token endpoint, and keeps the code valid',
   t.equal((await redeemed(test, code, key)).status, 200, 'the code is good still')
 })
 
-t.test('accepts a proof once, also in fifty parallel requests', async (t) => {
+t.test('accepts a DPoP proof once, also in fifty parallel requests', async (t) => {
   const test = await dpopApp(t)
   const proof = proofOf(signingKey(), { clock: test.clock, url: TOKEN_URL, method: 'POST' })
   const all = await Promise.all(Array.from({ length: 50 }, async () => await ask(test, password('app'), proof)))
@@ -76,7 +76,7 @@ t.test('accepts a proof once, also in fifty parallel requests', async (t) => {
   t.ok(all.every(({ status, body }) => status === 200 || body['error'] === 'invalid_dpop_proof'))
 })
 
-t.test('does not use up the proof of a request whose client authentication fails', async (t) => {
+t.test('does not use up the DPoP proof of a request whose client authentication fails', async (t) => {
   const test = await dpopApp(t)
   const proof = proofOf(signingKey(), { clock: test.clock, url: TOKEN_URL, method: 'POST' })
   const grant = { grant_type: 'client_credentials' }
@@ -140,7 +140,7 @@ t.test('accepts a bound refresh token of a public client only with a proof of it
   }
 })
 
-t.test('repeats a rotation only with the key of the token, and ignores replays without that key', async (t) => {
+t.test('repeats the rotation of a bound refresh token only with its key, and ignores replays without it', async (t) => {
   const test = await dpopApp(t, { refreshToken: { rotate: 'always' } })
   const key = signingKey()
   const first = (await ask(test, password('app'), key)).body.refresh_token
@@ -183,7 +183,7 @@ t.test('does not bind the refresh tokens of a confidential client to a key', asy
   })
 })
 
-t.test('refreshes a session that began without a key, with or without a proof', async (t) => {
+t.test('refreshes a session that began without a DPoP key, with or without a proof', async (t) => {
   const test = await dpopApp(t)
   const first = await ask(test, password('app'))
   const bound = await ask(test, refresh(first.body.refresh_token, 'app'), signingKey())

@@ -87,7 +87,7 @@ t.test('rejects a sixth guess even if it is correct, also without a rate limit',
   t.equal((await enter(browser, (await subject.mail()).code)).statusCode, 303)
 })
 
-t.test('checks at most five of 50 parallel guesses, and accepts one of 50 correct ones', async (t) => {
+t.test('checks five of 50 parallel guesses at an emailed code, and accepts one of 50 correct ones', async (t) => {
   const subject = await emailApp(t, { state: delayed(memoryState()) })
   const { browser } = subject
   await ask(browser)
@@ -129,7 +129,7 @@ for (const [offset, works] of [
 }
 
 // covers EC-06
-t.test('shows the same pages for an unknown address, and sends no message', async (t) => {
+t.test('shows the same pages for an unknown email address, and sends no message', async (t) => {
   const subject = await emailApp(t)
   const pages = async (username: string) => {
     const browser = testBrowser(subject.app)
@@ -163,7 +163,7 @@ for (const [what, username] of [
   ['no dot', 'ann@mail']
 ]) {
   // covers ADV-GHSA-xv97-c62v-4587
-  t.test(`rejects an address with ${what ?? ''} before anything is stored or sent`, async (t) => {
+  t.test(`rejects an email address with ${what ?? ''}, and stores and sends nothing`, async (t) => {
     const subject = await emailApp(t, { emailSignIn: { signUp: true } })
     const reply = await ask(subject.browser, username)
     t.equal(reply.statusCode, 400)
@@ -172,7 +172,7 @@ for (const [what, username] of [
   })
 }
 
-t.test('does not count a malformed code as a guess', async (t) => {
+t.test('does not count a malformed emailed code as a guess', async (t) => {
   const subject = await emailApp(t)
   await ask(subject.browser)
   const { code } = await subject.mail()
@@ -334,7 +334,7 @@ t.test('sends a disabled user no code, and rejects an earlier one', async (t) =>
   )
 })
 
-t.test('rejects a code after the address of the account changed', async (t) => {
+t.test('rejects an emailed code after the email address of the account changed', async (t) => {
   const subject = await emailApp(t)
   await ask(subject.browser)
   const { code } = await subject.mail()
@@ -405,7 +405,7 @@ t.test('sends no code for a form from another site', async (t) => {
   t.same(subject.sent(), [])
 })
 
-t.test('keeps the code out of logs and events when the error of the mailer contains it', async (t) => {
+t.test('keeps an emailed code out of logs and events when the error of the mailer contains it', async (t) => {
   const lines: string[] = []
   const sent: string[] = []
   const users = memoryUserStore()

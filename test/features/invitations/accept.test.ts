@@ -56,7 +56,7 @@ t.test('keeps the time when an invitation confirmed the address if an older conf
   t.match(await store.findById(id), { emailVerified: true, emailProvedAt }, 'the password is not older than the proof')
 })
 
-t.test('accepts one of 50 parallel forms, and stores the password of that form', async (t) => {
+t.test('accepts one of 50 parallel invitation forms, and stores the password of that form', async (t) => {
   const test = await withInvited(t)
   const replies = await Promise.all(
     Array.from({ length: 50 }, async (_none, index) => await test.visit().accept(test.token, `${PASSWORD} ${index}`))

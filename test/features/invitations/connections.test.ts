@@ -113,7 +113,7 @@ t.test('starts a sign-in at the provider only from its own pages, and accepts it
   t.equal((await test.back(state, { code: 'good' }, copy)).statusCode, 400)
 })
 
-t.test('rejects an identity that is linked to another user', async (t) => {
+t.test('rejects an invitation by an identity that is linked to another user', async (t) => {
   const test = await scene(t)
   const eve = await test.users.create({ username: 'eve' })
   await test.store.linkIdentity?.(eve.id, {
@@ -127,7 +127,7 @@ t.test('rejects an identity that is linked to another user', async (t) => {
   t.match(await test.users.get(test.id), { emailVerified: false })
 })
 
-t.test('shows an error page for an invalid or replaced token, and links nothing', async (t) => {
+t.test('shows an error page for an invalid or replaced invitation token, and links nothing', async (t) => {
   const test = await scene(t)
   await test.users.invite(test.id)
   for (const bad of [test.token, 'x', 'x'.repeat(59)]) {

@@ -69,7 +69,7 @@ t.test('rejects an invitation whose user changes while the token is consumed', a
   }
 })
 
-t.test('completes an accept that failed after the password was stored, and rejects another password', async (t) => {
+t.test('completes an acceptance that failed after the password was stored, and rejects another password', async (t) => {
   let readsLeft = Infinity
   const inner = memoryState()
   const consents = failing(inner.consents, (name) => name === 'listConsents' && readsLeft-- <= 0)

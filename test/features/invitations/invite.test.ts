@@ -99,7 +99,7 @@ t.test('sends no invitation to a user who is disabled meanwhile, and leaves no v
   t.equal((await test.open(test.token)).statusCode, 400, 'the former link was replaced, and ended')
 })
 
-t.test('shows hostile names as plain text in the mail and on the page', async (t) => {
+t.test('shows hostile names as plain text in the invitation mail and on its page', async (t) => {
   const { app, close, messages } = await testApp({ registration: { username: 'any' } })
   t.teardown(close)
   const names = ['<script>alert(1)</script>', 'bob\u202Egnp.exe', '=1+1"&<b>', 'https://evil.example/login']

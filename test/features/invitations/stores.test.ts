@@ -25,7 +25,7 @@ const STORES: Record<string, (t: Test) => Promise<Pick<AuthorityOptions, 'users'
 }
 
 for (const [name, make] of Object.entries(STORES))
-  t.test(`accepts one of 50 parallel forms on ${name}, and rejects replaced and expired links`, async (t) => {
+  t.test(`accepts one of 50 parallel invitations on ${name}, and rejects replaced and expired links`, async (t) => {
     const stores = { secret: 'a secret of the tests with 32 bytes or more', ...(await make(t)) }
     const test = await withInvited(t, stores)
     await test.users.invite(test.id)

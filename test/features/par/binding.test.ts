@@ -7,7 +7,7 @@ import { answerOf, PAR, type Sent, world } from './world.ts'
 
 const [MINE, OTHER] = [signingKey('ES256', 'mine'), signingKey('ES256', 'other')]
 
-t.test('binds the code to the key whose proof came with the pushed request', async (t) => {
+t.test('binds the code to the key whose DPoP proof came with the pushed request', async (t) => {
   const { addressOf, app, browser, clock, push, signIn } = await world(t, { dpop: true })
   const proof = (key: SigningKey, path: string): Record<string, string> => ({
     dpop: proofOf(key, { clock, url: `${ISSUER}${path}`, method: 'POST' })

@@ -97,7 +97,7 @@ t.test('refuses a request that was not pushed, if the option or the client requi
   }
 })
 
-t.test('without the option par, has no endpoint and no metadata, and rejects request_uri', async (t) => {
+t.test('has no endpoint and no metadata of PAR without the option par, and rejects request_uri', async (t) => {
   const { app, browser, push } = await world(t, { par: false })
   t.equal((await push()).statusCode, 404)
   t.notMatch((await app.inject('/.well-known/openid-configuration')).body, 'pushed_authorization')

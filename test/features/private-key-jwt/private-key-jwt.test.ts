@@ -47,7 +47,7 @@ t.test('accepts assertions with each algorithm that the metadata lists', async (
 })
 
 // covers R7523-3
-t.test('rejects invalid assertions, and emits an event with the reason', async (t) => {
+t.test('rejects invalid client assertions, and emits an event with the reason', async (t) => {
   const test = await started(t)
   const other = signingKey('ES256', 'k1')
   const now = test.clock.now() / 1000
@@ -129,7 +129,7 @@ t.test('logs at debug why no registered key fits an assertion', async (t) => {
   t.equal((await ask(test, signed(withoutKid))).status, 200, 'a header without kid tries every key')
 })
 
-t.test('accepts an assertion once, also in fifty parallel requests', async (t) => {
+t.test('accepts a client assertion once, also in fifty parallel requests', async (t) => {
   const test = await started(t)
   const text = signed(assertionOf(test))
   const answers = await Promise.all(Array.from({ length: 50 }, async () => await ask(test, text)))
@@ -144,7 +144,7 @@ t.test('accepts an assertion once, also in fifty parallel requests', async (t) =
   )
 })
 
-t.test('accepts an exp with fractions of a millisecond on a store of whole milliseconds', async (t) => {
+t.test('accepts an assertion with fractions of a millisecond in exp over SQLite, and only once', async (t) => {
   const db = new Database(':memory:')
   t.teardown(() => {
     db.close()
@@ -155,7 +155,7 @@ t.test('accepts an exp with fractions of a millisecond on a store of whole milli
   t.equal((await ask(test, text)).status, 401)
 })
 
-t.test('rejects a used assertion also after the clock was set back', async (t) => {
+t.test('rejects a used client assertion also after the clock was set back', async (t) => {
   const test = await started(t)
   const text = signed(assertionOf(test))
   const at = test.clock.now()

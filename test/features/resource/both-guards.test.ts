@@ -132,7 +132,7 @@ for (const [name, guarded] of Object.entries({ inProcess, otherProcess })) {
     }
   })
 
-  t.test(`${name}: asks for all scopes of the operation, and for a recent sign-in`, async (t) => {
+  t.test(`${name}: rejects a token without the scope of the operation or without a recent sign-in`, async (t) => {
     const { app, clock, token } = await guarded(t)
     const now = Math.floor(clock.now() / 1000)
     const send = async (method: 'GET' | 'POST', url: string, changes: Record<string, unknown> = {}) =>

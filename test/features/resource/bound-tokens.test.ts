@@ -4,7 +4,7 @@ import { steppedClock } from '../../../lib/testing/index.ts'
 import { badProofs, goodProofs } from '../dpop/proofs.ts'
 import { proofOf, signingKey, testWorld as world, thumbprintOf } from './world.ts'
 
-t.test('accepts a bound token only with a fresh proof of its key', async (t) => {
+t.test('accepts a DPoP-bound token only with a fresh proof of its key', async (t) => {
   const { issuer, get } = await world(t)
   const { clock } = issuer
   const key = signingKey()
@@ -34,7 +34,7 @@ t.test('accepts a bound token only with a fresh proof of its key', async (t) => 
   }
 })
 
-t.test('accepts one of fifty parallel uses of a proof', async (t) => {
+t.test('accepts one of fifty parallel uses of a DPoP proof', async (t) => {
   const { issuer, get } = await world(t)
   const key = signingKey()
   const token = issuer.token({ cnf: { jkt: thumbprintOf(key) } })
@@ -50,7 +50,7 @@ t.test('accepts one of fifty parallel uses of a proof', async (t) => {
   t.equal(await send(), 401)
 })
 
-t.test('refuses a proof if the URL of the request cannot be parsed', async (t) => {
+t.test('refuses a DPoP proof if the URL of the request cannot be parsed', async (t) => {
   const clock = steppedClock()
   const header = proofOf(signingKey(), { clock, url: 'no URL' })
   const request = { header, method: 'GET', url: 'no URL', accessToken: null, now: clock.now() }

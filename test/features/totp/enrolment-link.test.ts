@@ -116,7 +116,7 @@ t.test('lets a user who lost all factors set up a new one by a link and the pass
 })
 
 // covers ADV-CVE-2026-37982
-t.test('accepts one of fifty parallel uses of a link, and rejects later uses', async (t) => {
+t.test('accepts one of fifty parallel uses of an enrolment link, and rejects later uses', async (t) => {
   const subject = await bare(t, { state: delayed(memoryState()), users: delayed(memoryUserStore()) })
   const { app } = subject
   const url = await linkOf(subject)
@@ -149,7 +149,7 @@ t.test('accepts an enrolment cookie for one factor, and not again after a reset'
 })
 
 // covers ADV-CVE-2026-32132
-t.test('expires the link after a day and the enrolment cookie after an hour, to the millisecond', async (t) => {
+t.test('expires an enrolment link after a day and its cookie after an hour, to the millisecond', async (t) => {
   const subject = await bare(t)
   const { app, clock } = subject
   const url = await linkOf(subject)
@@ -171,7 +171,7 @@ t.test('expires the link after a day and the enrolment cookie after an hour, to 
   t.equal((await logIn(late)).headers.location, '/', 'a sign-in as any other')
 })
 
-t.test('keeps the link valid after visits by scanners and requests from other sites', async (t) => {
+t.test('keeps an enrolment link valid after visits by scanners and requests from other sites', async (t) => {
   const subject = await bare(t)
   const { app } = subject
   const url = await linkOf(subject)
@@ -190,7 +190,7 @@ t.test('keeps the link valid after visits by scanners and requests from other si
 })
 
 t.test(
-  'voids the link after another link, another password, a factor, a reset, and for disabled or removed users',
+  'voids an enrolment link after a new link, password or factor, a reset, and for disabled or removed users',
   async (t) => {
     let now: object | null = {}
     const ends: Record<string, (subject: FactorApp) => Promise<unknown>> = {
@@ -288,7 +288,7 @@ function withFields(fields: object | null | (() => object | null)): ReturnType<t
 }
 const UNCONFIRMED = { email: 'ann@mail.example', emailVerified: false }
 
-t.test('lets the holder of a link set up a factor with an unconfirmed address, and no other browser', async (t) => {
+t.test('lets the holder of an enrolment link set up a factor despite an unconfirmed address', async (t) => {
   for (const required of [false, true]) {
     const subject = await bare(t, { users: withFields(UNCONFIRMED), mfa: { required } })
     const { app, messages } = subject
@@ -313,7 +313,7 @@ t.test('lets the holder of a link set up a factor with an unconfirmed address, a
   }
 })
 
-t.test('applies the link only to its own user, in the browser that opened it', async (t) => {
+t.test('applies an enrolment link only to its own user, in the browser that opened it', async (t) => {
   const subject = await bare(t)
   const { app } = subject
   await signUp(app, 'bob')
@@ -372,7 +372,7 @@ t.test('refuses a missing, empty, wrong, huge, cut or foreign enrolment link', a
   )
 })
 
-t.test('answers 503 to a link while the store is down, keeps it valid, and signs nobody in', async (t) => {
+t.test('answers 503 to an enrolment link while the store is down, and keeps the link valid', async (t) => {
   const subject = await bare(t)
   const { app, broken, sub } = subject
   const url = await linkOf(subject)

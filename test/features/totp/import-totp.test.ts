@@ -49,7 +49,7 @@ t.test('accepts codes of an imported app with keys as bytes and in several base3
   }
 })
 
-t.test('adds nothing when an import is repeated, and allows the same key for another user', async (t) => {
+t.test('adds no app when an import is repeated, and allows the same key for another user', async (t) => {
   const subject = await bare(t)
   const { app, sub, store } = subject
   const bob = await signUp(app, 'bob')
@@ -107,7 +107,7 @@ t.test('ends sessions begun by the password alone when the first app is imported
   )
 })
 
-t.test('keeps the sessions of a user with a factor at an import, and reports a key that the user has', async (t) => {
+t.test('keeps the sessions of a user with a factor when an app is imported, and reports a known key', async (t) => {
   const subject = await factorApp(t)
   const { app, sub, browser, secret } = subject
   t.equal(await app.authority.importTotp(sub, { secret }), 'already_added')
@@ -116,7 +116,7 @@ t.test('keeps the sessions of a user with a factor at an import, and reports a k
   t.not((await signedInAnywhere(browser)).length, 0)
 })
 
-t.test('rejects an import with an invalid key, user or parameter, and adds nothing', async (t) => {
+t.test('rejects an import with an invalid key, user or parameter, and keeps the key out of the error', async (t) => {
   const subject = await bare(t)
   const { app, sub, broken } = subject
   for (const secret of [
@@ -149,6 +149,7 @@ t.test('rejects an import with an invalid key, user or parameter, and adds nothi
       (refused: unknown) => refused as { error?: string; message?: string }
     )
     t.match(error, { error: 'invalid_request', message: /^secret: it takes/ }, inspect(secret).slice(0, 40))
+    if (typeof secret === 'string' && secret.length > 7) t.notOk(error?.message?.includes(secret))
   }
   for (const id of ['nobody', '', '\0'])
     await t.rejects(app.authority.importTotp(id, { secret: RFC_6238 }), { error: 'invalid_grant' } as unknown as Error)

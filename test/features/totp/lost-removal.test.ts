@@ -8,7 +8,7 @@ import { ask, emailApp, enter } from '../email-codes/support.ts'
 import { factorApp, formOf } from '../../support/factors.ts'
 import { passkeyApp } from '../../support/passkeys.ts'
 
-t.test('finishes a removal once when the answer of the store is lost', async (t) => {
+t.test('finishes the removal of a factor once when the answer of the store is lost', async (t) => {
   const subject = await passkeyApp(t, {}, {}, undefined, { twoStep: false })
   const { app, store } = subject
   await subject.messages.next('factor_added')
@@ -29,7 +29,7 @@ t.test('finishes a removal once when the answer of the store is lost', async (t)
 
 const outage = (): Error => Object.assign(new Error('the server is gone'), { code: 'ECONNREFUSED' })
 
-t.test('sends one message for a removal that failed and was repeated', async (t) => {
+t.test('sends one message for the removal of a factor that failed and was repeated', async (t) => {
   const subject = await factorApp(t)
   const { app, clock, store, sub } = subject
   const act = store.removeFactor.bind(store)

@@ -67,7 +67,7 @@ t.test('returns an mfa_token for the right password, and tokens for the second f
 })
 
 // covers PG-01
-t.test('lists the methods that the user has, and passkeys only if they are on', async (t) => {
+t.test('lists the second factors of the user in mfa_required, and passkeys only if they are on', async (t) => {
   const asks = async (subject: FactorApp): Promise<object> =>
     (await token(subject, { grant_type: 'password', username: 'ann', password: PASSWORD })).json()
   const { methods, ...alone } = (await asks(await passkeyApp(t))) as { methods: string[] }
@@ -142,7 +142,7 @@ t.test('accepts the mfa_token only from its own client, without additional scope
 })
 
 // covers PG-02
-t.test('does not count an incomplete or malformed request as a guess', async (t) => {
+t.test('does not count an incomplete or malformed request as a guess at a second factor', async (t) => {
   const subject = await factorApp(t, { rateLimit: { secondFactor: { max: 1 } } })
   const ticket = await begin(subject)
   for (const [payload, error] of [

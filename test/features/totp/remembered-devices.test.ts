@@ -324,7 +324,7 @@ t.test('rejects a forged, moved or expired cookie of a remembered browser', asyn
 })
 
 // covers TD-05
-t.test('remembers no browser without the option or without the ticked box', async (t) => {
+t.test('remembers no browser without mfa.rememberDevice or without the ticked box', async (t) => {
   const off = await factorApp(t)
   const browser = testBrowser(off.app)
   await logIn(browser)

@@ -13,7 +13,7 @@ const remove = async ({ app }: Pick<FactorApp, 'app'>, token: string, id: string
 const ofToken = async ({ app }: Pick<FactorApp, 'app'>, token: string): Promise<number> =>
   (await app.inject({ url: '/auth/factors', headers: bearer(token) })).statusCode
 
-t.test('keeps the current session while another factor remains, and ends it with the last', async (t) => {
+t.test('keeps the current session when one of two factors is removed, and ends it with the last', async (t) => {
   const subject = await passkeyApp(t)
   const { access_token: token } = (await grant(subject, subject.passkey.get(await signInOptions(subject)))).json<{
     access_token: string
@@ -85,7 +85,7 @@ t.test('adds and removes factors without sendMessage, also for an address that c
   }
 })
 
-t.test('tells in messages if the account can set a new password by email', async (t) => {
+t.test('says in the message about a new factor whether email can reset the password', async (t) => {
   const { setPasswordHash, ...fixed } = memoryUserStore()
   t.type(setPasswordHash, 'function')
   for (const [users, canReset] of [

@@ -64,7 +64,7 @@ async function shown(subject: Pick<FactorApp, 'clock'>, browser: TestBrowser, ur
 }
 
 // covers SF-01 ASVS-6.3.3
-t.test('leads a sign-in with the right password to the set-up, and begins no session before it', async (t) => {
+t.test('leads a sign-in to the set-up of a required factor, and begins no session before that', async (t) => {
   const subject = await bare(t)
   const { app, sub } = subject
   subject.events.length = 0
@@ -137,7 +137,7 @@ t.test(
   }
 )
 
-t.test('does not count a right password as a failed attempt if a set-up is required', async (t) => {
+t.test('does not count a right password as a failed attempt if a factor must be set up first', async (t) => {
   const subject = await bare(t, true, { rateLimit: { login: { windowMs: 900_000, max: 2, count: 'failed' } } })
   for (let n = 0; n < 5; n++) t.equal((await grant(subject)).json<{ error: string }>().error, 'mfa_enrollment_required')
 })
@@ -380,7 +380,7 @@ t.test('asks mfa.required for each user and client, and applies the answer', asy
   )
 })
 
-t.test('keeps a session that began for a client without the requirement', async (t) => {
+t.test('keeps a session that began for a client for which no second factor is required', async (t) => {
   const subject = await bare(t, (_user, { clientId }) => clientId !== 'spa')
   const browser = testBrowser(subject.app)
   const query = authorizePath().slice('/auth/authorize'.length)
@@ -390,7 +390,7 @@ t.test('keeps a session that began for a client without the requirement', async 
   t.match((await browser.get(authorizePath({ client_id: 'web' }))).headers.location, /set-up/)
 })
 
-t.test('leads a sign-up to the required set-up', async (t) => {
+t.test('leads a sign-up to the set-up of a required second factor', async (t) => {
   const subject = await bare(t)
   const browser = testBrowser(subject.app)
   const reply = await browser.submit('/auth/signup?return_to=/cart', { username: 'eve', password: PASSWORD })
@@ -401,7 +401,7 @@ t.test('leads a sign-up to the required set-up', async (t) => {
   t.equal((await browser.get('/auth/account')).statusCode, 200)
 })
 
-t.test('leads a provider sign-in to the set-up, unless it reports acr mfa', async (t) => {
+t.test('leads a provider sign-in to the set-up of a required factor, unless it reports acr mfa', async (t) => {
   for (const [acr, led] of [
     [undefined, true],
     ['password', true],
@@ -473,7 +473,7 @@ t.test('answers temporarily_unavailable or 503 when mfa.required hangs for five 
   t.equal((await granted).statusCode, 503)
 })
 
-t.test('accepts the pending set-up of another instance', async (t) => {
+t.test('accepts at one instance a set-up that began at another', async (t) => {
   const [users, state, factors, secret] = [
     memoryUserStore(),
     memoryState(),

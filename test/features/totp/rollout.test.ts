@@ -6,7 +6,7 @@ import { bearer, signIn, signUp, testApp } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
 import { factorApp, formOf, logIn } from '../../support/factors.ts'
 
-t.test('asks for existing factors, and lets no user set one up if methods is empty', async (t) => {
+t.test('asks for existing factors, and lets no user set one up if mfa.methods is empty', async (t) => {
   const shared = {
     users: memoryUserStore(),
     factors: memoryFactorStore(),

@@ -258,7 +258,7 @@ t.test('accepts a code once across the page and the token endpoint, and no earli
 })
 
 // covers TOTP-06 RC-02 ADV-GHSA-4hf6-3x24-c9m8 ADV-CVE-2026-31875 ADV-KC-26106 ASVS-6.5.1 ASVS-2.3.4
-t.test('accepts one of fifty parallel uses of a code', async (t) => {
+t.test('accepts one of fifty parallel uses of an app code and of a recovery code', async (t) => {
   const subject = await factorApp(t)
   const race = async (fields: Record<string, string>): Promise<number> => {
     const browsers = await Promise.all(
@@ -314,7 +314,7 @@ t.test('answers 503 during a store outage, and signs nobody in without the facto
 })
 
 // covers SF-03
-t.test('ends a sign-in by the password alone that races an enrolment', async (t) => {
+t.test('asks for the second factor in a password sign-in that races its set-up', async (t) => {
   const subject = await factorApp(t, {}, { enrolled: false })
   const { app, store } = subject
   const owner = testBrowser(app)
@@ -342,7 +342,7 @@ t.test('ends a sign-in by the password alone that races an enrolment', async (t)
 })
 
 // covers SF-03
-t.test('begins no session if the factors are reset after the code', async (t) => {
+t.test('begins no session if the factors are reset after a code was accepted', async (t) => {
   const subject = await factorApp(t)
   const browser = testBrowser(subject.app)
   await logIn(browser)

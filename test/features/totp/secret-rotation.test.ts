@@ -44,7 +44,7 @@ t.test('accepts an app under both secrets, and under the new one alone after a u
   await t.rejects(restarted(OLD), { message: /^secret: / })
 })
 
-t.test('does not count a code of an app it cannot decrypt, and logs once a minute', async (t) => {
+t.test('does not count a code of an app whose secret cannot be decrypted, and logs that once a minute', async (t) => {
   const clock = steppedClock()
   const factors = memoryFactorStore()
   const shared: Partial<AuthorityOptions> = { users: memoryUserStore(), factors, clock }

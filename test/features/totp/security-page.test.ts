@@ -84,7 +84,7 @@ t.test('raises the session to mfa with the first app if recovery codes are off',
 })
 
 // covers TOTP-09
-t.test('stores nothing before a right code, and keeps existing factors after an abandoned set-up', async (t) => {
+t.test('stores no app before a right code, and keeps existing factors after an abandoned set-up', async (t) => {
   const subject = await factorApp(t)
   const { app, sub, browser } = subject
   const {
@@ -109,7 +109,7 @@ t.test('stores nothing before a right code, and keeps existing factors after an 
 })
 
 // covers SS-03 TOTP-10
-t.test('accepts an enrolment once, from its own user and session', async (t) => {
+t.test('accepts the enrolment of an app once, from its own user and session', async (t) => {
   const subject = await factorApp(t, {}, { enrolled: false })
   const { app, clock } = subject
   const [ann, again] = [testBrowser(app), testBrowser(app)]
@@ -138,7 +138,7 @@ t.test('accepts an enrolment once, from its own user and session', async (t) => 
 })
 
 // covers SS-02 ADV-CVE-2026-3429 ASVS-7.5.1 SS-05 ASVS-6.3.7
-t.test('requires a sign-in with the second factor within five minutes for a change', async (t) => {
+t.test('requires a sign-in with the second factor in the last five minutes to change factors', async (t) => {
   const subject = await factorApp(t)
   const { app, sub, clock, browser } = subject
   const {

@@ -69,7 +69,7 @@ t.test('shows no recovery codes after a sign-out, and none to another user', asy
   t.same(codesIn(shown.body), [])
 })
 
-t.test('continues the sign-in after the codes of a required second factor', async (t) => {
+t.test('continues the sign-in after the user saves the codes of a required second factor', async (t) => {
   const subject = await testApp({ users: memoryUserStore(), factors: memoryFactorStore(), mfa: { required: true } })
   t.teardown(subject.close)
   await signUp(subject.app)

@@ -39,7 +39,7 @@ async function withPasskey(subject: FactorApp) {
   return passkey
 }
 
-t.test('asks for the best method first, and links to every other method of the account', async (t) => {
+t.test('asks for a passkey first in the second step, and links to the other methods of the account', async (t) => {
   const subject = await factorApp(t, { mfa: { rememberDevice: {} } })
   await withPasskey(subject)
   const browser = await step(subject)
@@ -73,7 +73,7 @@ t.test('asks for the best method first, and links to every other method of the a
   }
 })
 
-t.test('offers no method that the account lacks', async (t) => {
+t.test('offers no second-step method that the account lacks', async (t) => {
   const subject = await factorApp(t)
   const browser = await step(subject)
   for (const asked of ['', '&way=passkey'])
@@ -86,7 +86,7 @@ t.test('offers no method that the account lacks', async (t) => {
   }
 })
 
-t.test('shows the error of a method on its own page, and signs in by each method', async (t) => {
+t.test('shows the error of a second-step method on its own page, and signs in by each method', async (t) => {
   for (const way of Object.keys(TITLES) as Way[]) {
     const subject = await factorApp(t)
     const passkey = await withPasskey(subject)

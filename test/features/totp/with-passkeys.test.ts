@@ -17,7 +17,7 @@ import {
 } from '../../support/factors.ts'
 import { answerOf, authorizePath, CLIENTS, KEYS } from '../../support/openid.ts'
 import { answer, answerOn, askingForm } from '../../support/passkey-pages.ts'
-import { asked, finish, grant, passkeyApp, post, signInOptions } from '../../support/passkeys.ts'
+import { asked, finish, grant, MFA_GRANT, passkeyApp, post, signInOptions } from '../../support/passkeys.ts'
 
 const SET_UP = '/auth/second-factor/set-up'
 const OPENID = { keys: KEYS, clients: CLIENTS, pages: { title: 'Example' } }
@@ -102,6 +102,10 @@ t.test('accepts either an app or a passkey after the password', async (t) => {
   const step = await asked(subject)
   t.same(step.methods, ['totp', 'passkey', 'recovery_code'])
   t.equal((await finish(subject, step.mfa_token, subject.passkey.get(step.passkey_options))).statusCode, 200)
+  subject.clock.step(30_000)
+  const { mfa_token } = await asked(subject)
+  const otp = totpCode(secret, subject.clock.now())
+  t.equal((await post(subject, '/auth/token', { grant_type: MFA_GRANT, mfa_token, otp })).statusCode, 200)
   t.equal(
     (await grant(subject, subject.passkey.get(await signInOptions(subject)))).statusCode,
     200,

@@ -72,7 +72,7 @@ t.test('answers prompt=none before the consent with consent_required', async (t)
 })
 
 // covers ADV-GHSA-c2jp-c369-7pvx ADV-GHSA-rww4-4w9c-7733
-t.test('accepts a decision only from the browser, session and page that asked for it', async (t) => {
+t.test('accepts a consent decision only from the browser, session and page that asked for it', async (t) => {
   const host = await documentHost(t)
   const test = await world(t)
   const { reply } = await open(test.browser, requestOf(host.url))

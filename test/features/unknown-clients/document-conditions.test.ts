@@ -39,7 +39,7 @@ for (const [header, value, condition] of [
     t.equal(conditions.at(-1), undefined)
   })
 
-t.test('sends no validator that is longer than 256 characters', async (t) => {
+t.test('sends no validator of a cached document that is longer than 256 characters', async (t) => {
   const host = await documentHost(t)
   const test = await world(t)
   const conditions: unknown[] = []

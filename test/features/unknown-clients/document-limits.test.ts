@@ -3,7 +3,7 @@ import { documentHost, requestOf, world } from './world.ts'
 
 const QUICK = { rateLimit: false } as const
 
-t.test('fetches at most 120 documents a minute, and more in the next minute', async (t) => {
+t.test('fetches at most 120 client documents a minute, and more in the next minute', async (t) => {
   const hosts = await Promise.all(Array.from({ length: 5 }, async () => await documentHost(t)))
   const test = await world(t, QUICK)
   for (const host of hosts) host.answer = (_request, reply) => reply.writeHead(404).end()
@@ -17,7 +17,7 @@ t.test('fetches at most 120 documents a minute, and more in the next minute', as
   t.equal(await ask(), 240)
 })
 
-t.test('fetches at most 16 documents in parallel, and 4 of one origin', async (t) => {
+t.test('fetches at most 16 client documents in parallel, and 4 of one origin', async (t) => {
   const hosts = await Promise.all(Array.from({ length: 5 }, async () => await documentHost(t)))
   const test = await world(t, QUICK)
   const waiting: Array<() => void> = []

@@ -18,7 +18,7 @@ t.test('issues tokens to a client with a metadata document after consent, and li
   t.equal(host.calls(), 1, 'the document is kept')
 })
 
-t.test('fetches a document once for parallel requests, and again when its cache lifetime ends', async (t) => {
+t.test('fetches a client document once for parallel requests, and again when its cache lifetime ends', async (t) => {
   const rows: Array<[string, number, number]> = [
     ['', 300, 301],
     ['max-age=10', 299, 301],
@@ -42,7 +42,7 @@ t.test('fetches a document once for parallel requests, and again when its cache 
   }
 })
 
-t.test('does not cache an error, and refreshes tokens while the document is unavailable', async (t) => {
+t.test('does not cache a failed document fetch, and refreshes tokens while the document is unavailable', async (t) => {
   const host = await documentHost(t)
   const test = await world(t)
   host.answer = (_request, reply) => reply.writeHead(500).end()
@@ -60,7 +60,7 @@ t.test('does not cache an error, and refreshes tokens while the document is unav
   t.equal((await refresh(other, host.url, next.body.refresh_token)).status, 503, 'an instance that never saw it')
 })
 
-t.test('limits fetches for strangers by address, and fetches for signed-in users only by origin', async (t) => {
+t.test('limits document fetches for strangers by address, and for signed-in users only by origin', async (t) => {
   const host = await documentHost(t)
   const test = await world(t, { rateLimit: {} })
   host.answer = (_request, reply) => reply.writeHead(404, { 'content-type': 'application/json' }).end('{}')
@@ -122,7 +122,7 @@ t.test('refuses the name of a registered client in decomposed Unicode characters
 })
 
 // covers ADV-CVE-2021-26715
-t.test('refuses a malformed document with the reason in the log', async (t) => {
+t.test('refuses a malformed client document with the reason in the log', async (t) => {
   const host = await documentHost(t)
   const test = await world(t)
   const { metadata } = host
@@ -142,7 +142,7 @@ t.test('refuses a malformed document with the reason in the log', async (t) => {
 })
 
 // covers ADV-CVE-2026-4366
-t.test('refuses redirects, empty replies, wrong types, and documents over 5,120 bytes', async (t) => {
+t.test('refuses client documents behind a redirect, with a wrong type, or over 5,120 bytes', async (t) => {
   const host = await documentHost(t)
   const test = await world(t)
   const json = { 'content-type': 'application/json' }
@@ -175,7 +175,7 @@ t.test('refuses redirects, empty replies, wrong types, and documents over 5,120 
   t.equal((await test.browser.get(requestOf(host.url))).statusCode, 303, 'another JSON type, 5,120 bytes')
 })
 
-t.test('accepts documents only from allowed hosts', async (t) => {
+t.test('accepts client documents only from allowed hosts', async (t) => {
   const host = await documentHost(t)
   const rows: Array<[NonNullable<Parameters<typeof world>[1]>['clientIdMetadata'], number]> = [
     [{ allow: ['127.0.0.1'] }, 303],

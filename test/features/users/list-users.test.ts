@@ -29,7 +29,7 @@ t.test('lists each remaining user once while others are created and removed', as
   t.equal((await users.list({ limit: 200 })).next, null)
 })
 
-t.test('finds users by the beginning of the username, by the address and by the connection', async (t) => {
+t.test('finds users by the beginning of the username, by the email address and by the connection', async (t) => {
   const { users, store, id } = await withAnn(t)
   await users.create({ username: 'bob@example.com' })
   const idsBy = async (query: Parameters<typeof users.list>[0]): Promise<string[]> =>
@@ -44,7 +44,7 @@ t.test('finds users by the beginning of the username, by the address and by the 
 })
 
 // covers CVE-2026-33503, ADV-CVE-2026-33503
-t.test('rejects invalid filters, limits and cursors', async (t) => {
+t.test('rejects invalid filters, limits and cursors in a list of users', async (t) => {
   const { users } = await withAnn(t)
   const cursor = (value: unknown): string =>
     Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')

@@ -48,7 +48,7 @@ t.test('creates a user without a password, and refuses a taken name and foreign 
 })
 
 // covers CVE-2026-27946
-t.test('changes an address to an unconfirmed one, ends open links and tells both mailboxes', async (t) => {
+t.test('changes an email address to an unconfirmed one, ends open links and tells both mailboxes', async (t) => {
   const { app, users, messages, events, id } = await withAnn(t)
   const { token } = await messages.next('verify_email')
   const changed = await users.update(id, { email: 'ann@new.example' }, { reason: 'asked by phone' })
@@ -71,7 +71,7 @@ t.test('changes an address to an unconfirmed one, ends open links and tells both
   t.notOk(namesOf({ events }).includes('user_updated'))
 })
 
-t.test('accepts one of two updates with the same version, and refuses changes with an older version', async (t) => {
+t.test('accepts one of two user updates with the same version, and refuses changes with an older one', async (t) => {
   const { users, id } = await withAnn(t, {
     registration: { fields: { type: 'object', properties: { name: { type: 'string' } } } }
   })

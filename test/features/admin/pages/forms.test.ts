@@ -58,7 +58,7 @@ t.test('shows the stored and the typed value if the account changed while the fo
   t.match(await app.authority.users.get(bob.sub), { city: 'Bern' })
 })
 
-t.test('ignores fields that no administrator may edit', async (t) => {
+t.test('ignores form fields that no administrator may edit', async (t) => {
   const { app, post, bob } = await paged(t, { registration })
   const before = await app.authority.users.get(bob.sub)
   const own = { username: 'bob@example.com', email: 'bob@example.com', reason: REASON }

@@ -110,7 +110,7 @@ t.test('answers 503 and changes no user while the audit log cannot be written', 
   t.equal((await test.app.authority.users.list({ prefix: 'anna' })).users.length, 0)
 })
 
-t.test('offers no impossible password reset, and answers 409 to an attempt', async (t) => {
+t.test('offers no password reset for a user who cannot set a password, and answers 409', async (t) => {
   const { setPasswordHash: _without, ...store } = memoryUserStore()
   const without = await paged(t, { users: store })
   const managed = await paged(t, { connections: [oidc({ ...OF_SSO, domains: ['work.example'], enforce: true })] })
