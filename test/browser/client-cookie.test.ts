@@ -219,7 +219,7 @@ t.test('emits no event and starts no sign-in in any tab while a sign-out is dela
 })
 
 // covers D1
-t.test('signs out locally if the server is unreachable, and asks the user at the next sign-in', async (t) => {
+t.test('signs out locally if the server is unreachable, and shows the sign-in page at the next sign-in', async (t) => {
   const { page } = await signedIn(t)
   await page.context().route('**/auth/session', async (route) => {
     await route.abort()

@@ -132,7 +132,7 @@ t.test('emits no event and keeps the tokens while the discovery before a sign-ou
 
 for (const storage of STORAGES) {
   // covers D1
-  t.test(`two tabs, ${storage}: asks the user in the other tab only after the sign-out`, async (t) => {
+  t.test(`two tabs, ${storage}: shows the sign-in page in the other tab only after the sign-out`, async (t) => {
     const subject = await signedIn(t, `{ storage: '${storage}' }`)
     const { app, provider, page, prompts } = subject
     const other = await page.context().newPage()

@@ -116,36 +116,39 @@ t.ok(journeys.length <= 26, `${journeys.length} journeys`)
 
 for (const [domain, options] of Object.entries(DOMAINS)) {
   for (const linking of LINKING) {
-    t.test(`${domain}, linking ${linking}: leads a user in no circle in a browser`, async (t: Test) => {
-      const users = memoryUserStore()
-      const fake = fakeUpstream()
-      fake.upstream.authorizationUrl = async ({ state, redirectUri }) =>
-        `${providerOrigin}/?${new URLSearchParams({ state, redirect_uri: redirectUri }).toString()}`
-      const service = await startProvider(
-        t,
-        { users, secret: SECRET, connections: [fakeConnection(fake, { ...options, linking })] },
-        (app) => {
-          app.get('/who', async (request, reply) => {
-            await app.authority.readSession(request, reply)
-            return { userId: request.authSession?.sub ?? null }
-          })
+    t.test(
+      `${domain}, linking ${linking}: ends each sign-in journey without a circle in a browser`,
+      async (t: Test) => {
+        const users = memoryUserStore()
+        const fake = fakeUpstream()
+        fake.upstream.authorizationUrl = async ({ state, redirectUri }) =>
+          `${providerOrigin}/?${new URLSearchParams({ state, redirect_uri: redirectUri }).toString()}`
+        const service = await startProvider(
+          t,
+          { users, secret: SECRET, connections: [fakeConnection(fake, { ...options, linking })] },
+          (app) => {
+            app.get('/who', async (request, reply) => {
+              await app.authority.readSession(request, reply)
+              return { userId: request.authSession?.sub ?? null }
+            })
+          }
+        )
+        const hash = await fastHasher().hash(PASSWORD, { memoryCost: 64, timeCost: 1, parallelism: 1 })
+        for (const [at, [ofDomain, by, kind, says, first]] of journeys.entries()) {
+          if (ofDomain !== domain || by !== linking) continue
+          const email = `ann${at}@acme.example`
+          const account = ACCOUNTS[kind] ?? null
+          if (account !== null) await users.create({ username: email, email, passwordHash: hash, ...account })
+          fake.person = { subject: `ann-${at}`, ...SAYS[says]?.(email) }
+          const knowsPassword = account !== null && account.passwordHash !== null
+          const page = await newPage(t, { javaScriptEnabled: at % 2 === 0, locale: 'en' })
+          const pages = await walk(handsOf(page, service.origin), { email, knowsPassword, first })
+          const { userId } = (await (await page.context().request.get(`${service.origin}/who`)).json()) as {
+            userId: string | null
+          }
+          t.strictSame(faultsOf(pages, userId !== null), [], `${kind}, the provider ${says}, ${first} first`)
         }
-      )
-      const hash = await fastHasher().hash(PASSWORD, { memoryCost: 64, timeCost: 1, parallelism: 1 })
-      for (const [at, [ofDomain, by, kind, says, first]] of journeys.entries()) {
-        if (ofDomain !== domain || by !== linking) continue
-        const email = `ann${at}@acme.example`
-        const account = ACCOUNTS[kind] ?? null
-        if (account !== null) await users.create({ username: email, email, passwordHash: hash, ...account })
-        fake.person = { subject: `ann-${at}`, ...SAYS[says]?.(email) }
-        const knowsPassword = account !== null && account.passwordHash !== null
-        const page = await newPage(t, { javaScriptEnabled: at % 2 === 0, locale: 'en' })
-        const pages = await walk(handsOf(page, service.origin), { email, knowsPassword, first })
-        const { userId } = (await (await page.context().request.get(`${service.origin}/who`)).json()) as {
-          userId: string | null
-        }
-        t.strictSame(faultsOf(pages, userId !== null), [], `${kind}, the provider ${says}, ${first} first`)
       }
-    })
+    )
   }
 }

@@ -69,21 +69,24 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       }
     })
 
-    t.test('leads home after a direct sign-up, and keeps the authorization request from page to page', async (t) => {
-      const provider = await startProvider(t)
-      const page = await newPage(t, options)
-      await page.goto(`${provider.origin}/auth/signup`)
-      await fill(page, { [USERNAME]: 'carl', Password: PASSWORD })
-      await press(page, 'Create account')
-      t.equal(page.url(), `${provider.origin}/`)
-      await page.goto(provider.authorizeUrl({ prompt: 'login' }))
-      await followLink(page, 'Create an account')
-      await followLink(page, 'Sign in')
-      await press(page, 'Forgot your password?')
-      await followLink(page, 'Back to sign-in')
-      await signInOn(page)
-      t.equal(await userAt(page, provider), provider.ann.id)
-    })
+    t.test(
+      'leads to the start page after a direct sign-up, and keeps an authorization request across pages',
+      async (t) => {
+        const provider = await startProvider(t)
+        const page = await newPage(t, options)
+        await page.goto(`${provider.origin}/auth/signup`)
+        await fill(page, { [USERNAME]: 'carl', Password: PASSWORD })
+        await press(page, 'Create account')
+        t.equal(page.url(), `${provider.origin}/`)
+        await page.goto(provider.authorizeUrl({ prompt: 'login' }))
+        await followLink(page, 'Create an account')
+        await followLink(page, 'Sign in')
+        await press(page, 'Forgot your password?')
+        await followLink(page, 'Back to sign-in')
+        await signInOn(page)
+        t.equal(await userAt(page, provider), provider.ann.id)
+      }
+    )
 
     t.test('signs up with a confirmation link that stays valid until its button is pressed', async (t) => {
       const provider = await startProvider(t, { registration: { verifyEmail: true } })

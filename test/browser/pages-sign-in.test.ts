@@ -34,7 +34,7 @@ for (const { name, options } of WITH_AND_WITHOUT) {
       t.equal(await userAt(page, provider), provider.ann.id)
     })
 
-    t.test('leads home after a direct sign-in, or back to the page of the host', async (t) => {
+    t.test('leads to the start page after a direct sign-in, or to the path in return_to', async (t) => {
       const provider = await startProvider(t, {}, (host) => {
         host.get(
           '/cart',

@@ -7,7 +7,7 @@ const HOUR = 3_600_000
 const { newPage } = await withChromium(t)
 
 for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
-  t.test(`survives detours of users in several tabs, ${name}`, async (t) => {
+  t.test(`completes sign-ins despite reloads, waits and several tabs, ${name}`, async (t) => {
     t.test('continues after a reload of a rejected form', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)

@@ -165,7 +165,7 @@ const clientData = ({
   JSON.parse(Buffer.from(clientDataJSON, 'base64url').toString()) as { type: string; challenge: string; origin: string }
 
 // covers PK-01 PK-02 PK-03 PK-06 PK-26 PK-29 PK-30
-t.test('creates a passkey, signs in by field and by button, and shows errors', async (t) => {
+t.test('creates a passkey, signs in by autofill and by button, and shows errors', async (t) => {
   const page = await newPage(t, { locale: 'en', allow: [/Illegal invocation/] })
   const asked = await watch(page)
   const authenticator = await addAuthenticator(page)
@@ -318,7 +318,7 @@ t.test('accepts a credential of a password manager that replaces the browser API
   })
 })
 
-t.test('renews an expired passkey challenge while the page is visible, and before its use', async (t) => {
+t.test('renews a passkey challenge of eight minutes while the page is visible, and before its use', async (t) => {
   const page = await newPage(t, { locale: 'en' })
   await page.clock.install()
   const asked = await watch(page)

@@ -164,13 +164,17 @@ for (const { plants, options = '', parts, database, env = {}, code = 1, finds } 
     env: { NODE_APP_INSTANCE: '0' },
     finds: ['workers', /users/]
   },
-  { plants: 'no trustProxy', parts: 'fastify: {}', finds: ['proxy', /trustProxy/] },
+  { plants: 'a missing trustProxy', parts: 'fastify: {}', finds: ['proxy', /trustProxy/] },
   {
     plants: 'a trustProxy that trusts all',
     parts: 'fastify: { trustProxy: true }',
     finds: ['settings', /trustProxy is true/]
   },
-  { plants: 'no sendMessage', options: 'sendMessage: undefined, registration: {}', finds: ['messages', /sendMessage/] },
+  {
+    plants: 'a missing sendMessage',
+    options: 'sendMessage: undefined, registration: {}',
+    finds: ['messages', /sendMessage/]
+  },
   { plants: 'users in memory', options: USERS, finds: ['memory', /users are in memory/] },
   {
     plants: 'an admin.allow that throws for an unknown user',
@@ -231,7 +235,7 @@ for (const { plants, options = '', parts, database, env = {}, code = 1, finds } 
   { plants: 'an invalid user store', options: 'users: 1', finds: ['options', /users/] },
   { plants: 'an invalid audit log', options: "audit: 'a'", finds: ['options', /audit/] },
   {
-    plants: 'no sendMessage for codes by email',
+    plants: 'a missing sendMessage with emailed codes',
     options: 'sendMessage: undefined, emailSignIn: {}',
     finds: ['options', /emailSignIn/]
   }

@@ -32,7 +32,7 @@ const cookieOf = (reply: LightMyRequestResponse): string =>
 for (const [where, make] of WORLDS) {
   // covers ASVS-7.2.4
   t.test(
-    `treats each cookie of 50 parallel sign-ins the same at every instance, and ends the previous one (${where})`,
+    `accepts or rejects cookies of 50 parallel sign-ins alike at every instance, and ends the former one (${where})`,
     async (t) => {
       const world = await make(t)
       const browser = world.browser()

@@ -74,8 +74,9 @@ const through = (
 
 for (const endpoint of endpoints) {
   for (const fault of ['users', 'claims'] as const) {
+    const failing = fault === 'users' ? 'the user store' : 'the claims hook'
     t.test(
-      `${endpoint}: keeps the refresh token valid beyond its grace time when ${fault} fail after the rotation`,
+      `${endpoint}: keeps the refresh token valid beyond its grace time when ${failing} fails after the rotation`,
       async (t) => {
         const subject = await stage(t, { refreshToken: { rotate: 'always' } })
         const { refresh_token: token } = await signIn(subject.app)
@@ -97,22 +98,25 @@ for (const endpoint of endpoints) {
       }
     )
 
-    t.test(`${endpoint}: keeps the refresh token valid after ${PARALLEL} parallel failures of ${fault}`, async (t) => {
-      const subject = await stage(t, { refreshToken: { rotate: 'always' } })
-      const { refresh_token: token } = await signIn(subject.app)
-      subject.faults[fault] = true
-      const failed = await Promise.all(
-        Array.from({ length: PARALLEL }, async () => (await through(subject, endpoint, token)).statusCode)
-      )
-      t.strictSame(new Set(failed), new Set([503]))
-      subject.faults[fault] = false
-      subject.clock.step(BEYOND_GRACE_MS)
-      t.equal((await through(subject, endpoint, token)).statusCode, 200)
-      t.notOk(subject.events.some(({ name }) => name === 'refresh_token_reused'))
-    })
+    t.test(
+      `${endpoint}: keeps the refresh token valid after ${PARALLEL} parallel failures of ${failing}`,
+      async (t) => {
+        const subject = await stage(t, { refreshToken: { rotate: 'always' } })
+        const { refresh_token: token } = await signIn(subject.app)
+        subject.faults[fault] = true
+        const failed = await Promise.all(
+          Array.from({ length: PARALLEL }, async () => (await through(subject, endpoint, token)).statusCode)
+        )
+        t.strictSame(new Set(failed), new Set([503]))
+        subject.faults[fault] = false
+        subject.clock.step(BEYOND_GRACE_MS)
+        t.equal((await through(subject, endpoint, token)).statusCode, 200)
+        t.notOk(subject.events.some(({ name }) => name === 'refresh_token_reused'))
+      }
+    )
 
     t.test(
-      `${endpoint}: keeps one successor when ${fault} recover during ${PARALLEL} parallel refreshes`,
+      `${endpoint}: keeps one successor when ${failing} recovers during ${PARALLEL} parallel refreshes`,
       async (t) => {
         const subject = await stage(t, { refreshToken: { rotate: 'always' } })
         const { refresh_token: token } = await signIn(subject.app)

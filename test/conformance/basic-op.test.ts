@@ -50,7 +50,7 @@ for (const name of PLAN) {
   })
 }
 
-t.test('runs every module of the plan, and accepts warnings only for existing modules', async (t) => {
+t.test('lists every module of the certification plan, and accepts warnings only for existing modules', async (t) => {
   t.equal(PLAN.length, 38)
   t.strictSame(
     PLAN,

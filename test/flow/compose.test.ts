@@ -163,7 +163,7 @@ t.test('runs two instances behind nginx with TLS', async (t) => {
   const statusOf = async (path: string): Promise<number> => (await person(`${origin}${path}`)).status
   const end = async (name: string, signal: 'SIGKILL' | 'SIGTERM'): Promise<unknown> =>
     await servers[name]?.at(-1)?.kill(signal)
-  await t.test('answers every request while one instance crashes and the other stops', async (t) => {
+  await t.test('answers requests through nginx after one instance crashed, and after the other stopped', async (t) => {
     await end('app-1', 'SIGKILL')
     for (let turn = 0; turn < 4; turn++) t.equal(await statusOf('/auth/login'), 200, 'the other answers')
     await start('app-1')

@@ -290,10 +290,8 @@ t.test('seals equal values differently, and does not open an altered value or on
   t.equal(open(first), 'a key')
   for (let at = 0; at < first.length; at += 3) {
     const changed = `${first.slice(0, at)}${first[at] === 'A' ? 'B' : 'A'}${first.slice(at + 1)}`
-    t.notOk(
-      open(changed) === 'a key' && Buffer.from(changed, 'base64url').compare(Buffer.from(first, 'base64url')) !== 0,
-      `character ${at}`
-    )
+    const isEqual = Buffer.from(changed, 'base64url').equals(Buffer.from(first, 'base64url'))
+    t.equal(open(changed), isEqual ? 'a key' : null, `character ${at}`)
   }
   t.equal(aesSealer(['another secret of 32 characters!!']).open(first), null)
 })

@@ -116,7 +116,7 @@ t.test('counts guesses on the login page and by the password grant in one limit'
 })
 
 // covers RL-26
-t.test('shares limits between sign-up page and register, and between forgot page and password-reset', async (t) => {
+t.test('shares the limits of pages and API for sign-up and for reset requests', async (t) => {
   const subject = await openidApp({ rateLimit: {} })
   t.teardown(subject.close)
   const { app } = subject

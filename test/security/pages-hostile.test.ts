@@ -320,7 +320,7 @@ t.test(
 )
 
 // covers ASVS-3.7.2
-t.test('redirects only to its own origin after a sign-in, whatever return_to contains', async (t) => {
+t.test('redirects only to its own origin after a sign-in with a hostile return_to', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const evil = [
@@ -374,7 +374,7 @@ t.test('redirects only to its own origin after a sign-in, whatever return_to con
 })
 
 // covers OIDF-oidcc-rp-initiated-logout-bad-post-logout-redirect-uri ASVS-10.6.2
-t.test('rejects a sign-out with an unregistered return address, and keeps the session', async (t) => {
+t.test('rejects a sign-out with an unregistered post_logout_redirect_uri, and keeps the session', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   await authorizeAs(subject.browser, authorizePath())

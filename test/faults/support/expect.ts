@@ -10,10 +10,10 @@ interface Test {
 }
 
 const CLOSE_WITHIN_MS = 6000
-/** Closes the connections to the stores, on two processors that have other things to do. */
+/** Time for closing the connections to the stores on a busy machine with two processors. */
 const EXIT_WITHIN_MS = 3000
 
-/** Asserts that all promises held, and that the scenario made requests. */
+/** Asserts that the checker found no violation, and that each operation succeeded at least once. */
 export function expectHeld(t: Test, { violations, summary, succeeded, stopped, entries }: Result): void {
   for (const line of summary) t.comment(line)
   for (const violation of violations.slice(0, 20)) t.fail(described(violation).join('\n'))

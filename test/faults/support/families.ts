@@ -20,7 +20,7 @@ export interface Family {
   possibleEnds: readonly Entry[]
 }
 
-/** A browser session is a family without tokens: an authorization begins it, and others use it. */
+/** A browser session is a family without tokens. An authorization begins it, and later ones use it. */
 const BEGINS: ReadonlySet<Entry['operation']> = new Set(['sign-in', 'redeem', 'authorize'])
 
 /** Only these operations advance the line of a family, or end it if they come too late. */

@@ -13,7 +13,7 @@ export interface Mail {
 }
 
 export interface Stopped {
-  /** The time of `app.close()`, and then of the process until it ended by itself; `null` if it had to be killed. */
+  /** The time of `app.close()`, and then until the process ended, or `null` if it had to be killed. */
   closeMs: number
   exitMs: number | null
 }

@@ -178,7 +178,7 @@ async function send(
   })
 }
 
-/** Pages are no JSON, and nothing is read of them. */
+/** Reads JSON only, because pages contain no credentials. */
 function parsed(text: string): Record<string, unknown> {
   if (!text.startsWith('{')) return {}
   return JSON.parse(text) as Record<string, unknown>

@@ -42,7 +42,7 @@ export interface Entry {
   end: number
   /** The incarnation of the process that answered, such as `2#1`; unknown where nothing answered. */
   instance?: string
-  /** The user whose account it is about. */
+  /** The user of the account that the request concerns. */
   user?: string
   /** Digests of the presented (or registered) password, and of its replacement. */
   password?: string
@@ -59,7 +59,7 @@ export interface Entry {
   expiresAt?: number
   /** The credentials in the answer. */
   gave?: { family?: string; token?: string; code?: string }
-  /** The limits it counts under, where it is let through. */
+  /** The limits that count the request if it passes. */
   attempts?: ReadonlyArray<{ rule: string; key: string }>
   outcome: Outcome
   /** The time at which the service finished a request that the client had given up. */

@@ -39,7 +39,7 @@ export function person(state: RedisState, userId: string, tally: Tally): Person 
   let count = 0
   let steps = 0
 
-  /** The answer; `null` where there was none. */
+  /** The answer, or `null` if none arrived. */
   async function ask<Answer>(call: () => Promise<Answer>): Promise<{ answer: Answer } | null> {
     try {
       const answer = await call()
@@ -51,7 +51,7 @@ export function person(state: RedisState, userId: string, tally: Tally): Person 
       return null
     }
   }
-  /** Repeats repeatable calls. The second result: whether an answer was lost before. */
+  /** Repeats repeatable calls. The second result is true if an answer was lost before. */
   async function persist<Answer>(call: () => Promise<Answer>): Promise<[answer: Answer, isRepeated: boolean]> {
     for (let tries = 0; ; tries++) {
       const result = await ask(call)

@@ -4,9 +4,9 @@ import type { Redis } from 'ioredis'
 import type { RedisServer } from '../../support/redis-process.ts'
 
 export interface Reshard {
-  /** Gives all that the slot holds to another node. */
+  /** Moves all keys of the slot to another node. */
   move(slot: number, to: number): Promise<void>
-  /** Which of the nodes has the slot. */
+  /** The index of the node that has the slot. */
   ownerOf(slot: number): Promise<number>
   /** The number of keys that were already at the other node. */
   clashes(): number
@@ -16,7 +16,7 @@ export interface Reshard {
 }
 
 export interface Pace {
-  /** How many keys go in one `MIGRATE`. */
+  /** The number of keys in one `MIGRATE`. */
   batch: number
   /** Between two batches, so that the load meets a slot in every state. */
   pauseMs: number

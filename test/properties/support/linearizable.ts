@@ -1,7 +1,7 @@
 /**
  * True if the answers of parallel calls could come from one object that does one call after another (linearizability),
  * by the search of Wing and Gong: some order must explain all answers, in which no call comes before one that had
- * answered when it began. Two orders that lead to one state after the same calls are looked at once (Lowe).
+ * answered when it began. Two orders that lead to one state after the same calls are tried only once (Lowe).
  */
 
 /** A call on the object, as its client saw it. */
