@@ -67,7 +67,7 @@ t.test('postgres: runs no migration at a start on a current database', async (t)
     }
   })
   await Promise.all([state.keys.list(), state.keys.list(), state.keys.list()])
-  // The three reads are one.
+  // The three parallel reads share one statement.
   t.equal(statements.length, 3)
   await state.prepare()
   t.equal(statements.length, 10)

@@ -14,7 +14,7 @@ const server = await sharedPostgres(t)
 
 interface Instances {
   states: State[]
-  /** The counters of one connection. */
+  /** The state of one instance, in rotation. */
   at(index: number): State
   url: string
   rows(sql: string): Promise<Array<Record<string, unknown>>>

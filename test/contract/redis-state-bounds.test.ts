@@ -15,7 +15,7 @@ async function fresh(options: RedisStateOptions = {}): Promise<State> {
   return redisState(client, options)
 }
 
-/** The names of the existing ones, in the order of the list. */
+/** The names of the families that exist, in the order of the list. */
 async function listed({ tokens }: State, names: readonly string[], of = user): Promise<string[]> {
   const byName = new Map(names.map((name) => [sidFor(of, name), name]))
   return (await tokens.listFamiliesOfUser(of, LATER)).map(({ sid }) => byName.get(sid) ?? sid)

@@ -3,7 +3,7 @@ import type { Fault } from './support/planted-faults.ts'
 import { NOW } from './suites/session-fixtures.ts'
 import { mustBeFound } from './support/planted-faults.ts'
 
-/** How many grants the fault below has made. */
+/** The number of grants that the fault below has made. */
 let grants = 0
 
 const FAULTS: Fault[] = [
@@ -123,7 +123,7 @@ const FAULTS: Fault[] = [
       consents: {
         async grantConsent(consent) {
           const former = await consents.findConsent(consent.userId, consent.clientId, consent.grantedAt)
-          // Others revoke and grant meanwhile.
+          // Waits, so that other calls revoke and grant between the two steps.
           const turns = 1 + 4 * (grants++ % 3)
           for (let turn = 0; turn < turns; turn++) await setImmediate()
           await consents.revokeConsent(consent.userId, consent.clientId)

@@ -1,4 +1,4 @@
-/** B7: another process has the lock of the file, and this one goes on. */
+/** B7: this process goes on while another one holds the lock of the file. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync } from 'node:fs'

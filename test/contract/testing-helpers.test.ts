@@ -166,7 +166,7 @@ t.test('authAs issues a token for scope and client, and sessionAs returns a sign
 })
 
 t.test('losesAnswers simulates lost answers and calls of a store', async (t) => {
-  /** Counts what was done. */
+  /** A store that adds up its completed calls. */
   const counting = () => {
     let done = 0
     const add = async (by: { by: number }): Promise<number> => (done += by.by)

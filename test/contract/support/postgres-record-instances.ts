@@ -28,7 +28,7 @@ export const put = (key: string, expect: string | null, value: unknown = 0): Rec
   expect,
   change: record(value)
 })
-/** The elements in rotation. */
+/** The element at an index, which starts again after the last element. */
 export function nth<Element>(elements: readonly Element[], index: number): Element {
   const found = elements[index % elements.length]
   if (found === undefined) throw new TypeError('There are no elements.')

@@ -12,7 +12,7 @@ const ME = { username: BOB }
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 
 type World = Awaited<ReturnType<typeof open>>
-/** Gets ready, and resolves to a function that tries to get in. */
+/** Prepares access, and resolves to a function that returns whether the access still works. */
 type Way = (world: World) => Promise<() => Promise<boolean>>
 
 async function open(t: Test) {

@@ -16,7 +16,7 @@ interface Granted {
   error?: string
 }
 
-/** Every way to a token, with a scope. */
+/** The ways to a user's token with a scope. */
 const WAYS: Record<string, (test: World, username: string, scope?: string) => Promise<Granted>> = {
   async password({ byPassword }, username, scope) {
     const reply = await byPassword(username, scope)

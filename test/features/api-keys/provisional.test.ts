@@ -1,4 +1,4 @@
-/** Keys from before the owner of the address had the account. */
+/** API keys from before the owner of an email address proved it. */
 import t from '../../support/tap.ts'
 import { memoryApiKeyStore, memoryUserStore, type User } from '../../../lib/index.ts'
 import { bearer, PASSWORD, type TestApp, testApp } from '../../support/app.ts'

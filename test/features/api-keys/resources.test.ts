@@ -151,7 +151,7 @@ t.test('removes scopes and resources from existing keys when the options no long
     (await after.authority.apiKeys.list(userId)).map(({ scopes }) => scopes),
     [['reports:read'], ['orders:read']]
   )
-  // A scope that moves to an API is none of a key for the host's own routes.
+  // A key for the host's own routes loses a scope that moves to an API.
   const moved = await started(['openid'], [{ ...orders, scopes: { 'reports:read': 'see' } }])
   t.equal(await scopeAt(moved, '/0', own.key), undefined)
   const narrowed = await started(['openid', 'reports:read'], fewer, ['orders:read'])

@@ -10,7 +10,7 @@ for (const [kind, make] of Object.entries(SUBJECTS)) {
       entry({
         chain: index % 2 === 0 ? 'one' : 'two',
         seq: Math.floor(index / 2) + 1,
-        // Several of one time.
+        // Several entries share one time.
         at: 1000 + Math.floor(index / 6),
         ip: index === 3 ? '192.0.2.1' : null,
         actor: index === 4 ? { type: 'user', id: 'admin' } : { type: 'system', id: null },

@@ -8,7 +8,7 @@ const { sqlite, postgres } = SUBJECTS
 interface Place {
   chain: string
 }
-/** The statements of an attacker on the table, and the faults. */
+/** The statements of an attacker on the table, and the faults that verifyAudit must report. */
 const ATTACKS: Record<string, [(place: Place) => string[], Array<Omit<AuditFault, 'chain'>>]> = {
   'changes an action': [
     ({ chain }) => [`UPDATE authority_audit SET action = 'x' WHERE chain = '${chain}' AND seq = 3`],
@@ -226,7 +226,7 @@ for (const [kind, make] of Object.entries({ sqlite, postgres })) {
 
 const KEY = new Uint8Array(32)
 
-/** Appends a chain of so many entries, which are 1 ms apart. */
+/** Appends a chain of `count` entries, which are 1 ms apart. */
 async function chained(log: AuditLog, count: number): Promise<void> {
   let mac = NO_MAC
   for (let seq = 1; seq <= count; seq++) {
@@ -236,7 +236,7 @@ async function chained(log: AuditLog, count: number): Promise<void> {
   }
 }
 
-/** The entries once there are so many; those at the end of an act are written after its answer. */
+/** Waits for `count` entries, because the last entry of an act is written after its reply. */
 async function settled(log: Parameters<typeof allOf>[0], count: number) {
   for (;;) {
     const entries = await allOf(log)

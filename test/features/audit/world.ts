@@ -12,12 +12,12 @@ import { signUp, testApp } from '../../support/app.ts'
 import { sharedPostgres } from '../../support/shared-postgres.ts'
 import type { Test } from '../../support/tap.ts'
 
-/** A log, and the means to change it behind its back. */
+/** An audit log, and functions that change its table directly. */
 export interface Subject {
   log: AuditLog
   /** Runs SQL on the table, without the trigger that forbids changes. */
   tamper?(sql: string): Promise<void>
-  /** The steps by which a query is answered. */
+  /** The plan of a query. */
   steps?(sql: string): Promise<string>
   /** Runs SQL on the table, with the trigger. */
   sql?(sql: string): Promise<void>

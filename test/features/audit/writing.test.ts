@@ -25,7 +25,7 @@ function failing() {
   return { log, inner, state }
 }
 
-/** Lets the work behind answers go on. */
+/** Lets work after replies continue. */
 async function turns(count = 200): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
 }

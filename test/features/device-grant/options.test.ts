@@ -1,4 +1,4 @@
-/** The option of the device grant, and what follows from it. */
+/** The option `deviceGrant`, and its effects on the metadata and the routes. */
 import t from '../../support/tap.ts'
 import { ISSUER, testApp } from '../../support/app.ts'
 import { type Asked, DEVICE_GRANT, deviceWorld, TV } from './world.ts'

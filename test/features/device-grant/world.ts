@@ -23,7 +23,7 @@ export interface Asked {
 
 type Teardown = { teardown(task: () => Promise<void>): void }
 
-/** An app with the device grant, the user ann, and what devices and people do with it. */
+/** An app with the device grant, the user ann, and functions that act as a device or a user. */
 export async function deviceWorld(t: Teardown, options: Partial<AuthorityOptions> = {}) {
   const test = await testApp({ deviceGrant: true, clients: [TV], ...options })
   t.teardown(test.close)

@@ -64,7 +64,7 @@ export interface Answer {
   headers: LightMyRequestResponse['headers']
 }
 
-/** A token request, with a proof of this key, or this proof. */
+/** Sends a token request with the given proof, or with a proof by the given key. */
 export async function ask(
   { app, clock }: Pick<DpopApp, 'app' | 'clock'>,
   fields: Record<string, string>,

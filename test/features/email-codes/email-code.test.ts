@@ -254,7 +254,7 @@ t.test('gives an account that a stranger registered to the owner of the email ad
     '<svg class="qr"',
     'nothing is set up before the address is confirmed'
   )
-  // An account after the host has corrected its address.
+  // Imitates an account whose address the host has corrected.
   await factors.addTotp({
     userId: sub,
     factor: {

@@ -14,7 +14,7 @@ export interface EmailApp extends TestApp {
   browser: TestBrowser
   /** The code of the next message, as displayed, and its link. */
   mail(): Promise<{ code: string; url: string }>
-  /** All codes so far. */
+  /** All messages with a code so far. */
   sent(): Message[]
 }
 

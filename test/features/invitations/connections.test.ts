@@ -9,7 +9,7 @@ import { BOB, PAGE, PASSWORD, visitor } from './support.ts'
 
 const OTHER = 'https://other.example.com'
 
-/** Bob is invited. The provider says `person`. */
+/** An app that has invited Bob. The provider signs in `person`. */
 async function scene(
   t: Test,
   person: Parameters<typeof fakeUpstream>[0] = { subject: 'bob-1', email: BOB },

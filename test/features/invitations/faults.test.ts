@@ -4,7 +4,7 @@ import { memoryState, memoryUserStore, type UserStore } from '../../../lib/index
 import { signIn } from '../../support/app.ts'
 import { BOB, namesOf, PASSWORD, withInvited } from './support.ts'
 
-/** The store, whose calls fail while `isDown` names them. */
+/** A store whose methods fail while `isDown` returns true for their name. */
 const failing = <Store extends object>(store: Store, isDown: (name: string) => boolean): Store =>
   new Proxy(store, {
     get(target, name, receiver) {

@@ -31,7 +31,7 @@ export function visitor(app: Parameters<typeof testBrowser>[0]) {
   }
 }
 
-/** The messages of these kinds so far. */
+/** The kinds of the messages so far. */
 export const kindsOf = ({ messages: { messages } }: { messages: { messages: readonly Message[] } }): string[] =>
   messages.map(({ kind }) => kind)
 

@@ -11,7 +11,7 @@ t.test('issues a code after the sign-in to a browser that presents the request_u
   t.equal(pushed.headers['cache-control'], 'no-store')
   t.match(pushed.json(), { request_uri: /^urn:ietf:params:oauth:request_uri:[\w.-]{22,}/, expires_in: 90 })
   t.notMatch(pushed.body, 'the state')
-  // No other parameter counts.
+  // The endpoint ignores other parameters of the browser.
   const page = await browser.get(
     addressOf(pushed, 'spa', { state: 'forged', redirect_uri: 'https://evil.example', scope: 'x', prompt: 'none' })
   )

@@ -29,7 +29,7 @@ t.test('refuses a request_uri that is expired, of another client, without a clie
   t.equal((await browser.get(late)).statusCode, 303)
   clock.step(1)
   await refuses('after 90 seconds', late)
-  // A sign-in may take longer.
+  // A sign-in that began in time may end later than that.
   clock.step(3_500_000)
   t.equal((await browser.get(opened)).statusCode, 200)
   const { url } = await signIn({ headers: { location: opened } } as LightMyRequestResponse)

@@ -8,7 +8,7 @@ import t, { type Test } from '../../support/tap.ts'
 import { type SigningKey, signingKey } from '../resource/world.ts'
 import { ask, assertionOf, type Changes, KEY, machine, publicJwk, refusal, SECRET, signed, started } from './world.ts'
 
-/** A key set at an address, which counts its calls. */
+/** Serves a key set over HTTP, and counts the requests. */
 async function keyHost(t: Test): Promise<{ url: string; calls: () => number; keys: SigningKey[]; close(): void }> {
   const keys: SigningKey[] = [KEY]
   let calls = 0

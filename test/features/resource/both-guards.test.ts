@@ -15,7 +15,7 @@ interface Guarded {
   clock: SteppedClock
   /** Signs a token with the key of the issuer. */
   token(changes?: Record<string, unknown>, header?: Record<string, unknown>): string
-  /** The challenge of the scheme DPoP, which follows. */
+  /** The DPoP challenge at the end of the header. */
   proofs: string
 }
 

@@ -79,7 +79,7 @@ export interface TestIssuer {
   keys: SigningKey[]
   /** The number of requests by path. */
   asked: Map<string, number>
-  /** Answers of the introspection endpoint, by token. */
+  /** Tokens that the introspection endpoint reports as inactive. */
   inactive: Set<string>
   introspection: Record<string, unknown>
   /** `true`: every answer is 503. */

@@ -96,7 +96,7 @@ t.test('removes a factor after the store recovers, if the check after its additi
             : (Reflect.get(target, name, receiver) as unknown)
       })
     const { store, on } = hooked(breaking(memoryFactorStore()))
-    // If the factor is set up before there is a sign-in, this ends the others.
+    // A set-up before the sign-in ends the other sign-ins of the user by this call.
     const isSetUp = what === 'revokeFamiliesOfUser'
     const state = memoryState()
     const { app, clock, events, close } = await testApp({

@@ -1,4 +1,4 @@
-/** Bodies as the clients send them, each with a redirect URI that a request of it has. */
+/** Registration requests of known clients, each with a redirect URI for an authorization request. */
 export const BODIES: Record<string, { body: Record<string, unknown>; redirectUri: string }> = {
   claude: {
     body: {

@@ -33,7 +33,7 @@ t.test('fetches at most 16 client documents in parallel, and 4 of one origin', a
       return reply.statusCode
     })
   )
-  // All that are refused at once, and those that wait.
+  // Waits until each request is either answered or waits for its document.
   while (answered + waiting.length < 25) await new Promise((resolve) => setImmediate(resolve))
   t.equal(waiting.length, 16)
   for (const host of hosts) t.ok(host.calls() <= 4)

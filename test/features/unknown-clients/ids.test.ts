@@ -7,7 +7,7 @@ import { KEYS } from '../../support/openid.ts'
 import t, { type Test } from '../../support/tap.ts'
 import { documentHost, requestOf, world } from './world.ts'
 
-/** A port at which nobody may arrive. */
+/** A port that counts its connections. */
 async function trap(t: Test): Promise<{ port: number; calls(): number }> {
   let calls = 0
   const server = createServer((socket) => {

@@ -1,4 +1,4 @@
-/** `app.authority.users`: acts that a crash does not harm. */
+/** `app.authority.users`: changes that a host can repeat after a crash. */
 import t from '../../support/tap.ts'
 import { memoryUserStore, type User, type UserStore } from '../../../lib/index.ts'
 import { bearer, PASSWORD, signIn, testApp, type TestApp } from '../../support/app.ts'

@@ -1,4 +1,4 @@
-/** An app in which `root` administrates by the pages, each in a browser of its own. */
+/** An app in which a browser of `root` is signed in to the admin pages. */
 import { type AuthorityOptions, memoryUserStore } from '../../../../lib/index.ts'
 import { type TestApp, PASSWORD } from '../../../support/app.ts'
 import { type TestBrowser, testBrowser } from '../../../support/browser.ts'
@@ -33,7 +33,7 @@ export async function paged(t: Test, options: Partial<AuthorityOptions> = {}, be
     const { entries: found } = await test.log.list({ limit: 50, user, action })
     return found.toReversed()
   }
-  /** The entries of acts of an administrator, after these first ones. */
+  /** The audit entries of administrators about a user, without the first `former` ones. */
   const actsOn = async (user: string, action: string, former = 0) =>
     (await entries(user, action)).filter(({ actor }) => actor.type === 'user' && actor.id !== user).slice(former)
   /** Sets the usual password of a user who has none. */
