@@ -182,7 +182,7 @@ t.test('keeps the query of the redirect URI after a sign-in', async (t) => {
   t.equal(page.url(), `${provider.origin}/shop?tab=2&lang=de`)
 })
 
-/** The usual protected route: a visitor without a session is sent to sign in. */
+/** A typical protected route, which redirects a visitor without a session to the sign-in. */
 const GUARD = "auth.on('unauthenticated', () => { globalThis.asked = outcome(auth.loginWithRedirect()) })"
 
 // covers D1

@@ -79,7 +79,7 @@ t.test('rejects with a typed error if the popup is blocked, closed or late, or t
   const refused = await click(page, subject, "{ authorizationParams: { prompt: 'none' }, appState: 'a' }")
   t.match(await refused.outcome, { error: 'login_required', typed: true, appState: 'a' })
 
-  // A provider whose pages keep the link to their opener.
+  // Imitates a provider whose pages keep the link to their opener.
   const authorize = await intercept(page, `${provider.origin}/auth/authorize`)
   authorize.answer = async (route) => {
     await route.fulfill({ contentType: 'text/html', body: '<link rel="icon" href="data:,"><title>Sign in</title>' })

@@ -9,7 +9,7 @@ import { clientSubject, signIn, type Subject } from './support/client-app.ts'
 import { withChromium } from './support/chromium.ts'
 import { heading, signInOn } from './support/journeys.ts'
 
-/** The usual protected route: a visitor without a session is sent to sign in. */
+/** A typical protected route, which redirects a visitor without a session to the sign-in. */
 const GUARD = `
   auth.on('unauthenticated', async () => {
     if (await auth.getUser() !== null) return
@@ -155,7 +155,7 @@ for (const storage of STORAGES) {
     await other.waitForURL(isSignInPage)
     t.same(new Set(prompts), new Set(['login']))
     t.equal((await provider.app.authority.sessions(provider.ann.id)).length, 0)
-    // A later sign-in is a sign-in in both.
+    // A later sign-in signs both tabs in.
     await signInOn(other)
     t.match(await app.arrived(other), { value: {} })
     t.match(await app.value(other, 'auth.getUser()'), { sub: provider.ann.id })

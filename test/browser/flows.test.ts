@@ -1,6 +1,6 @@
 /**
- * The journeys of people, in each of four ways, counted: presses, typed fields, and pages with the message. A journey
- * begins on its first page. Dialogs of the system do not count.
+ * Counts presses, typed fields, and pages with messages of user journeys, for each kind of input. A journey begins on
+ * its first page. Dialogs of the system do not count.
  */
 import type { Page } from 'playwright-core'
 import t from '../support/tap.ts'

@@ -63,7 +63,7 @@ t.test('compiles the TypeScript code of the front-end guides', async (t) => {
   )
 })
 
-/** Single-file components, by the compilers that Vite's plugins use. */
+/** Compiles single-file components with the compilers of Vite's plugins. */
 const components: Plugin = {
   name: 'components',
   setup({ onLoad }) {
@@ -94,8 +94,8 @@ async function bundle(entry: string): Promise<string> {
 }
 
 /**
- * Starts the program that a guide prints, and waits for the line that says it listens. All lines so far, and those to
- * come.
+ * Starts the program that a guide prints, and waits for the line that says it listens. Returns the lines so far, and
+ * later ones.
  */
 async function start(
   t: Test,
@@ -184,7 +184,7 @@ async function devServer(
   }
 }
 
-/** The `server.proxy` that a guide's vite.config.ts has. */
+/** The `server.proxy` setting in the vite.config.ts of a guide. */
 async function proxyOf({ directory }: Project): Promise<Record<string, string>> {
   const outfile = join(directory, 'vite.config.mjs')
   const stubs: Plugin = {

@@ -13,8 +13,8 @@ const PHONE = { width: 360, height: 640 }
 /** The bottom edge of the screen of a usual phone. */
 const FOLD = 740
 /**
- * Answers to a form: a key that no other answer contains, the form that goes to the client, and the sign-out, which
- * changes nothing when it is repeated.
+ * Pages that answer a form directly, so that a reload posts again: a new API key, a form for the client, and the
+ * sign-out, which changes nothing when it is repeated.
  */
 const ONCE = ['account-api-key', 'device-confirm', 'form-post', 'signed-out']
 

@@ -67,7 +67,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
         [{ [USERNAME]: 'a@example.com', Password: PASSWORD, 'Given name (optional)': 'x'.repeat(21) }, 'given_name']
       ] as const) {
         await page.goto(`${provider.origin}/auth/signup`)
-        // As a browser that lets people type more than the field takes.
+        // Imitates a browser that accepts more characters than `maxlength`.
         await page.evaluate("document.querySelector('#given_name').removeAttribute('maxlength')")
         await fill(page, fields)
         t.equal((await press(page, 'Create account')).status(), 400)
@@ -145,7 +145,7 @@ t.test('accepts a pasted password, and labels the fields for password managers',
   }
 })
 
-/** Buttons of irreversible actions can be pressed half a second after the page was shown. */
+/** Waits until buttons of irreversible actions are enabled, half a second after the page was shown. */
 async function settled(page: Page): Promise<void> {
   await page.locator('[data-deliberate]:disabled').first().waitFor({ state: 'detached' })
 }

@@ -8,7 +8,7 @@ import { startProvider } from './support/provider.ts'
 import { ALL_PAGES } from './support/states.ts'
 
 const { newPage } = await withChromium(t)
-/** Runs in the page. The text of the control, for a row without its state, or its id. */
+/** Runs in the page. Returns the text of the focused control (of a row, without its state), or its id. */
 const FOCUSED =
   "(document.activeElement.querySelector('small')?.previousSibling ?? document.activeElement).textContent || " +
   'document.activeElement.id'
@@ -23,7 +23,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
     const enter = async (): Promise<void> => {
       await Promise.all([page.waitForEvent('load'), page.keyboard.press('Enter')])
     }
-    // A page gives the focus when it is drawn, which is after it was loaded.
+    // A page focuses a field when it is drawn, which is after the load event.
     const focused = async (id: string): Promise<void> => {
       await page.locator(`#${id}:focus`).waitFor()
     }

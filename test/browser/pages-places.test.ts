@@ -21,7 +21,7 @@ t.test('shows the QR code below the button on touch screens, and above it on oth
       }
       const [button, code] = [await bottomOf('form:has([name=code]) > button'), await bottomOf('svg.qr')]
       t.equal(code > button, hasTouch, `${name}: ${code} ${button}`)
-      // The other page begins with the passkey, which is its way on.
+      // The other page begins with the passkey.
       if (name === 'security-totp' && hasTouch) t.ok(button <= 740, `${button}`)
     }
   }

@@ -8,7 +8,7 @@ const { newPage } = await withChromium(t)
 /** Chromium's message on an error instead of a frame. */
 const FRAMED = /frame-ancestors|X-Frame-Options|\(chrome-error:/i
 
-/** A form on the attacker's page that posts to us when the visitor presses its button. */
+/** A form on the attacker's page that posts to the provider when the visitor presses its button. */
 function forged(action: string, fields: Record<string, string>): string {
   const inputs = Object.entries(fields)
     .map(([name, value]) => `<input type="hidden" name="${name}" value="${value}">`)

@@ -135,7 +135,7 @@ t.test('uses a passkey from the proposal to the security page, also after a lost
     const stranger = await newPage(t, { locale: 'en' })
     await stranger.goto(provider.authorizeUrl())
     await signInOn(stranger)
-    // The device is connected now.
+    // Connects the device with the passkey.
     await stranger.context().credentials.install()
     await stranger.context().credentials.create(left?.rpId ?? '', left)
     await stranger.reload()

@@ -18,10 +18,10 @@ const page = await newPage(t, { locale: 'en', javaScriptEnabled: false })
 const keyOn = async (shown: Page): Promise<string> =>
   ((await shown.locator('.key code').textContent()) ?? '').replaceAll(' ', '')
 
-/** The next sign-in asks for everything, although the browser keeps its other cookies. */
+/** Starts a sign-in without a session, in a browser that keeps its other cookies. */
 async function begin(): Promise<void> {
   await page.context().clearCookies({ name: /^authority_session_/ })
-  // The app shows a new code then.
+  // Steps the clock, so that the app shows a new code.
   clock.step(30_000)
   await page.goto(provider.authorizeUrl())
 }

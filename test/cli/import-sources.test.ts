@@ -1,4 +1,4 @@
-/** `npx fastify-authority import`: an export of each source, read, written, signed in with, and read again. */
+/** `npx fastify-authority import`: imports an export of each source twice, and signs its users in. */
 import Fastify from 'fastify'
 import Database from 'libsql'
 import t from '../support/tap.ts'
@@ -63,7 +63,7 @@ for (const [format, source] of Object.entries(SOURCES)) {
       t.ok(disabled === true || passwordHash === null, `${username}: is disabled, or has no hash that could run`)
       t.strictSame(await signIn(username, PASSWORD), refusal, username)
     }
-    // Hashes are replaced behind the replies.
+    // Waits for the new hashes, which the service stores after its replies.
     await app.close()
     for (const username of Object.keys(source.opens))
       t.match(

@@ -33,7 +33,7 @@ t.test('writes nothing when two users would have the same username', async (t) =
     report: { imported: 0, problems: ['row 2: another user of the store has its username (id 9)'] }
   })
   t.strictSame(rowsIn(path), before)
-  // The id is there, so this is no conflict.
+  // The store has the id already, so this is no conflict.
   const renamed = await importing(config, 'ndjson', given([row(8, 'dora'), row(1, 'ann.smith')]))
   t.match(renamed, {
     code: 1,

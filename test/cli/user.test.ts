@@ -1,4 +1,4 @@
-/** `npx fastify-authority`: processes of their own on a SQLite file. */
+/** Runs `npx fastify-authority` in processes of its own on a SQLite file. */
 import { execFile } from 'node:child_process'
 import t from '../support/tap.ts'
 import { cli, directory, ENVIRONMENT, file, head, program, sqliteConfig } from './support/command-line.ts'

@@ -181,7 +181,7 @@ for (const apart of [
         for (const { app, clock } of instances) {
           const { kid, diesAt } = await tokenMaker(clock, sub)(app)
           signers.add(kid)
-          // It lives longest by the slowest clock.
+          // The token lives longest by the slowest clock.
           alive.push({ kid, diesAt: diesAt - Math.min(...apart) })
         }
         const published = await Promise.all(instances.map(async ({ app }) => await publishedKids(app)))

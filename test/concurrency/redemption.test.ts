@@ -122,7 +122,7 @@ for (const [where, make] of WORLDS) {
           : ((await authorizeAs(browser, authorizePath({ scope }), { username })).code ?? '')
         const redeemed = async (): Promise<LightMyRequestResponse> =>
           third ? await redeemThird(world, code) : await redeem(world.app, code)
-        // Each of the two gets a head start once.
+        // Gives each of the two requests a head start once.
         const [reply] =
           index < DELAYS.length
             ? await Promise.all([redeemed(), later(delay, async () => await end(world, person))])

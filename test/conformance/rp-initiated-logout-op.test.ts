@@ -7,7 +7,7 @@ import { LONG_STATE } from './support/modules-session.ts'
 import { FIRST, startOp } from './support/op.ts'
 import type { Params } from './support/suite.ts'
 
-/** A page shows the error. Nobody is redirected or signed out. */
+/** Asserts that a page shows the error, without a redirect or a sign-out. */
 async function checkRefused(t: Test, params: Params): Promise<void> {
   const { logOut, isSignedIn } = await startLogout(t)
   const { landing, seen } = await logOut(params)
@@ -16,7 +16,7 @@ async function checkRefused(t: Test, params: Params): Promise<void> {
   t.equal(await isSignedIn(), true, 'still signed in')
 }
 
-/** A page says that the user is signed out, and the session has ended. `seen`: the question before. */
+/** Asserts that a page confirms the sign-out and the session has ended. `seen` lists the pages before it. */
 async function checkSignedOut(t: Test, params: Params, seen: string[]): Promise<void> {
   const { logOut, isSignedIn } = await startLogout(t)
   t.equal(await isSignedIn(), true)

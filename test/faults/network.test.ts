@@ -270,7 +270,7 @@ async function named(
   }
 }
 
-/** The answer, or the code of the error. */
+/** Returns the response, or the code of the error. */
 async function asked(agent: Agent, headers: Record<string, string> = {}): Promise<string> {
   return await new Promise((resolve) => {
     const outgoing = request({ host: HOST, agent, headers }, (incoming) => {

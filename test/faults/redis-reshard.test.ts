@@ -12,7 +12,7 @@ import { person, type Tally } from './support/reshard-load.ts'
 import { runScenario } from './support/scenario.ts'
 import { LIMITS_ARE_LOCAL, temporaryFile, THREE } from './support/standard.ts'
 
-/** All on the first node, with enough keys per slot that a move takes time. */
+/** Slots that are all on the first node, with enough keys that a move takes time. */
 const SLOTS = 12
 const USERS_A_SLOT = 30
 const WORKERS = 12
@@ -159,7 +159,7 @@ t.test('keeps the checked guarantees of a service while the slots of its Redis C
   t.equal(reshard.clashes(), 0)
 })
 
-/** The number of redirections of nodes during a move. Clients follow them, so few calls are refused for it. */
+/** The number of redirections by nodes during a move. Clients follow them, so few calls fail. */
 async function met(nodes: ReadonlyArray<{ info(section: string): Promise<string> }>): Promise<number> {
   const said = await Promise.all(nodes.map(async (node) => await node.info('errorstats')))
   return said
@@ -167,7 +167,7 @@ async function met(nodes: ReadonlyArray<{ info(section: string): Promise<string>
     .reduce((sum, [, count]) => sum + Number(count), 0)
 }
 
-/** This many users in each of the first slots, because all records of a user are in one slot. */
+/** Returns `count` users in each of the first slots, because all records of a user are in one slot. */
 function usersInFirst(slots: number, count: number): string[] {
   const found = Array.from({ length: slots }, (): string[] => [])
   for (let number = 0; found.some(({ length }) => length < count); number++) {

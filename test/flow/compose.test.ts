@@ -6,11 +6,11 @@ import { formBrowser } from './support/form-browser.ts'
 import { httpsClient } from './support/https-client.ts'
 
 const ANN = { username: 'ann@example.com', password: 'nine tall ferns by noon' }
-/** Addresses of this machine. Those of the load have no limits. */
+/** Loopback addresses. The addresses of the load have no limits. */
 const [PERSON, GUESSER, NEIGHBOUR, LOAD] = ['127.0.0.5', '127.0.0.6', '127.0.0.7', '127.0.1.1']
 const LOADERS = 2
 const PAUSE_MS = 200
-/** The sign-ins of one loader, because a user's sign-ins are bounded. */
+/** The maximum number of sign-ins of one loader, because a user's sign-ins are limited. */
 const MOST_SIGN_INS = 15
 
 t.test('runs two instances behind nginx with TLS', async (t) => {

@@ -14,7 +14,7 @@ import { connectApp, CROSS, SAME } from '../http/connect/support.ts'
 import { startNginx } from './support/nginx.ts'
 
 const ISSUER = 'https://auth.example.com'
-/** A cookie of the host on the same name. */
+/** A cookie of the host app on the same host name. */
 const HOST_COOKIE = `host=${'x'.repeat(2000)}`
 
 interface Answer {

@@ -66,7 +66,7 @@ async function begin(config: oidc.Configuration, params: Record<string, string> 
   return { url, checks: { pkceCodeVerifier, expectedState, expectedNonce, idTokenExpected: true } }
 }
 
-/** Goes to the client's URL and signs in on the page that comes. */
+/** Opens the authorization URL, and signs in on the page that it shows. */
 async function signIn({ person }: Subject, url: URL): Promise<Stop> {
   const page = await person.get(url.href)
   return await person.submit(page, { username: 'ann', password: PASSWORD })
@@ -85,7 +85,7 @@ const refreshTokenOf = ({ refresh_token: token }: oidc.TokenEndpointResponse): s
   return token
 }
 
-/** The library's error. */
+/** Returns the error of openid-client. */
 async function refusalOf(call: Promise<unknown>): Promise<unknown> {
   try {
     await call

@@ -169,7 +169,7 @@ property(
   async (password) => {
     const refusal = await policy.check(password, owner)
     deepEqual(await policy.check(password, owner), refusal)
-    // A good password signs in, and one that is refused for its length is never hashed.
+    // `fits` allows every accepted password, and refuses a password by its length and characters only.
     const length = Buffer.byteLength(password)
     equal(policy.fits(password), length <= MAX && Buffer.from(password).toString() === password)
     if (refusal !== null) {

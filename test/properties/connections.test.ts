@@ -23,7 +23,7 @@ interface Person {
   /** Two addresses of the one mailbox. */
   mails: [string, string]
   browsers: [TestBrowser, TestBrowser]
-  /** Every password that they chose; the last one is the next to use. */
+  /** All passwords that this person chose, the newest last. */
   passwords: string[]
 }
 

@@ -12,7 +12,7 @@ import { property } from './support/property.ts'
 
 /** The scheduler of the current run; `null`: calls pass directly. */
 let scheduler: fc.Scheduler | null = null
-/** For each coming read of a user: true if it fails. */
+/** Decides for each coming read of a user if it fails. */
 let failures: boolean[] = []
 
 /** Wraps the store so that each call waits for its turn before it runs and before it answers. */

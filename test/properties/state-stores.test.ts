@@ -41,7 +41,7 @@ const shareOf = (kind: string): number =>
 type SessionCall = CallOf<typeof SESSIONS>
 interface SessionHistory extends History<SessionWorld> {
   users: string[]
-  /** With all of its digests, the newest last. */
+  /** Created records with all of their digests, the newest last. */
   made: Array<{ sid: string; userId: string; digests: string[] }>
 }
 type MakeSessionCall = (history: SessionHistory) => SessionCall

@@ -25,7 +25,7 @@ type Call = CallOf<typeof FAMILIES>
 /** The values that the next calls are made of. */
 interface History extends BaseHistory<World> {
   users: string[]
-  /** With all of its digests, the newest last. */
+  /** Created records with all of their digests, the newest last. */
   made: Made[]
   undos: RotationUndo[]
 }

@@ -257,7 +257,7 @@ async function walked(options: Partial<AuthorityOptions>): Promise<
       keys: KEYS,
       clients,
       users,
-      // Each change signs in once more.
+      // Signs in once more for each request that changes something.
       state: memoryState({ maxSessionsPerUser: 1000 }),
       factors: memoryFactorStore(),
       par: true,

@@ -23,10 +23,7 @@ async function codeOf(
   return (await authorizeAs(browser, authorizePath(params)))['code'] ?? ''
 }
 
-/**
- * The endpoints that the tokens of a grant still open: userinfo, introspection of both, refresh. Refresh last, because
- * it rotates.
- */
+/** Tries the tokens of a grant at userinfo, /me, introspection and refresh. Refresh comes last, because it rotates. */
 async function opens(
   { app }: Pick<OpenidApp, 'app'>,
   { access_token: access, refresh_token: refresh = '' }: CodeTokens

@@ -108,7 +108,7 @@ interface Asked {
   prompt: string | undefined
 }
 
-/** Goes through one request. `shown` are the scopes of the page's lines, where there was one. */
+/** Sends one request. `shown` contains the scopes on the consent page, or is `null` without a page. */
 async function ask(
   { browser }: Subject,
   { scope, claims, prompt }: Asked,

@@ -25,7 +25,7 @@ async function people(options: Parameters<typeof testApp>[0] = {}): Promise<Test
     row('passwordless', { passwordHash: null })
   ])
   const world = await testApp({ users, registration: { verifyEmail: true }, ...options })
-  // Waits for the trial of the hasher in the background, which would be counted.
+  // Waits for the trial run of the hasher in the background, which would count as a hash.
   await send(
     world,
     '/auth/token',
@@ -151,7 +151,7 @@ t.test('applies the same limits and headers to known and unknown usernames', asy
   t.teardown(world.close)
   const course = async (kind: Kind, at: number): Promise<unknown[]> => {
     const seen: unknown[] = []
-    // Four from each address, so that the account rule is the one that refuses.
+    // Sends four guesses from each address, so that only the account limit refuses.
     for (let i = 0; i < 12; i++) {
       const { hashes: _hashes, ...answer } = await send(
         world,

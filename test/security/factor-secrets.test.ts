@@ -165,7 +165,7 @@ t.test('keeps second-factor keys, codes and credentials out of logs, events and 
     secrets.size > 50 && lines.length > 60 && subject.events.length > 15,
     `${secrets.size} secrets, ${lines.length} lines, ${subject.events.length} events`
   )
-  // Only the link's address contains a token, and the log leaves it out.
+  // Only the URL of the emailed link contains a token, and the log hides it.
   const seen = {
     log: lines.join(''),
     events: JSON.stringify(subject.events),

@@ -2,7 +2,7 @@
 import t from '../support/tap.ts'
 import { listening, locationOf, one, QUERY } from './support/raw-authorize.ts'
 
-/** Values that end a header line where they are decoded into one, also by a cut to the low byte. */
+/** Values that contain line ends after decoding, or after a cut to the low byte. */
 const LINE_ENDS = [
   'a%0d%0aSet-Cookie:%20x=y',
   'a%0aX-Evil:%201',

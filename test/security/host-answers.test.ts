@@ -15,7 +15,7 @@ interface Line {
 }
 interface Watched extends TestApp {
   lines: Line[]
-  /** The messages of misfits in the log. */
+  /** The logged messages of invalid store results. */
   misfits(): Array<string | undefined>
   signIn(password?: string, username?: string): Promise<LightMyRequestResponse>
 }

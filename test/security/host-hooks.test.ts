@@ -54,7 +54,7 @@ async function subjectOf(t: Test, options: Partial<AuthorityOptions>): Promise<S
 const register = async ({ app }: Subject, password = PASSWORD): Promise<LightMyRequestResponse> =>
   await app.inject({ method: 'POST', url: '/auth/register', payload: { ...ANN, password } })
 
-/** A hook with this result, against its type. */
+/** A hook with this result, which its type may not allow. */
 const answers = (answer: unknown) => (async () => answer) as never
 
 const circular: Record<string, unknown> = {}

@@ -37,7 +37,7 @@ function counted(state: State): { state: State; writes: () => Record<string, num
 
 const REQUESTS = 5000
 
-t.test('writes nothing to the store for 5000 authorization requests without a session', async (t) => {
+t.test('writes nothing to the store for 5000 authorization and sign-in requests without a session', async (t) => {
   const { state, writes } = counted(memoryState())
   const subject = await openidApp({ state })
   t.teardown(subject.close)

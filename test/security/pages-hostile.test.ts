@@ -261,7 +261,7 @@ t.test(
           headers: { location },
           body
         } = await subject.browser.get(authorizePath({ [name]: long }).replace('authorize', path))
-        // C3: a request that can only be refused, and a page that carries it there.
+        // C3: the client gets an error, or the page keeps the parameter until the sign-in.
         if (statusCode === 303) equal(answerOf(String(location)).error, 'invalid_request', `${path} ${name}`)
         else if (statusCode === 200) ok(path === 'login' || path === 'signup', `${path} ${name}`)
         else equal(statusCode, 400, `${path} ${name}`)

@@ -31,7 +31,7 @@ t.test('issues a code at the authorization path, and answers 400, 404 or 414 to 
     ['/auth%2Fauthorize?Q', 404],
     ['/auth/%2561uthorize?Q', 404],
     ['/auth/authorize%00?Q', 404],
-    // The router answers so, because the paths of the protocol have a parameter for their other methods.
+    // The router answers 414, because the protocol paths have a parameter for their other methods.
     ['/auth/authorize%3fQ', 414],
     ['/auth/authorize%20?Q', 404],
     ['/AUTH/authorize?Q', 404],

@@ -41,7 +41,7 @@ t.test(
     t.equal(await acrOf(thief), undefined, 'the old cookie is dead')
     t.equal((await logIn(thief)).headers.location?.toString().startsWith('/auth/second-factor'), false)
     t.equal(await rowsOf(subject), 2, 'the owner sees another sign-in')
-    // The owner adds the second factor to their own.
+    // The owner adds the second factor to the owner's own session.
     const step = await owner.get('/auth/second-factor?prompt=login')
     clock.step(30 * SECONDS)
     await owner.submit(formOf(step.body).action, { code: subject.code() })

@@ -200,7 +200,7 @@ t.test('rejects cookies, codes and tokens of another plugin instance in the same
     t.teardown(async () => {
       await app.close()
     })
-    // The harder case: the same users. A state belongs to one issuer, and the start refuses a second.
+    // Shared users are the harder case. A state can't be shared, because it belongs to one issuer.
     const users = memoryUserStore()
     const common = {
       clients: CLIENTS,

@@ -102,7 +102,7 @@ const NEVER: Array<[string, RegExp, RegExp?]> = [
 
 t.test('contains no forbidden construct in the source of lib', async (t) => {
   t.ok(sources.size > 50)
-  // Already found by a digest, or made for a user who has just signed in, so the comparison reveals nothing to a guess.
+  // Values found by a digest, or made for a signed-in user, so the comparison reveals nothing to a guess.
   const harmless = /^(?:tokens\/verified-token-cache|limits\/known-devices)\.ts: /
   for (const [what, pattern, except] of NEVER)
     t.same(
