@@ -2,6 +2,7 @@
 import t from '../../support/tap.ts'
 import { ISSUER } from '../../support/app.ts'
 import { formAction } from '../../support/browser.ts'
+import { decodeJwt } from '../../support/jwt.ts'
 import { answerOf, PAR, type Sent, THIRD, world } from './world.ts'
 
 t.test('issues a code after the sign-in to a browser that presents the request_uri', async (t) => {
@@ -66,8 +67,8 @@ t.test('issues a code to one of 50 parallel requests with one request_uri', asyn
 })
 
 // covers ADV-CVE-2024-4540
-t.test('applies the pushed state, language and login hint, and puts none into a cookie or the log', async (t) => {
-  const { addressOf, browser, logs, push, signIn } = await world(t, {
+t.test('applies pushed parameters, and keeps the state and the login hint out of cookies and logs', async (t) => {
+  const { addressOf, browser, logs, push, redeem, signIn } = await world(t, {
     resources: [
       { resource: 'https://one.example', scopes: { 'one:read': 'one' } },
       { resource: 'https://two.example', scopes: { 'two:read': 'two' } }
@@ -87,7 +88,10 @@ t.test('applies the pushed state, language and login hint, and puts none into a 
   t.match(body, /<html lang="de"/)
   t.match(body, /value="hint@example.com"/)
   const { url } = await signIn(page)
-  t.equal(answerOf(url)['state'], 'ä state/with+all&kinds=of%20it')
+  const { code = '', state } = answerOf(url)
+  t.equal(state, 'ä state/with+all&kinds=of%20it')
+  const tokens = (await redeem(code)).json()
+  t.match(decodeJwt(tokens.access_token).claims, { aud: 'https://one.example', scope: 'one:read' })
   for (const [name, value] of browser.cookies) t.notMatch(value, /kinds|hint/, name)
   t.notMatch(JSON.stringify(logs.lines), /hint@example|kinds=of|urn:ietf:params:oauth:request_uri/)
 })
