@@ -15,9 +15,10 @@ const ENDED_BY: Readonly<Record<OneTimeTokenPurpose, TokenEnd | null>> = {
   password_reset: 'password',
   // Gives the account to the reader of another mailbox. Bound to the password hash too.
   email_change: 'password',
-  // Let the next sign-in set up a second factor. Bound to the password hash too.
+  // Lets the next sign-in set up a second factor. Bound to the password hash too.
   enrolment: 'password',
-  enrolment_open: 'password',
+  // As `enrolment`, in the browser that opened the link. Outlives a proof of the mailbox, which that browser may give.
+  enrolment_open: 'owner',
   // Marks a hash whose change is unfinished.
   password_change: 'password',
   // Confirms the address of the user. A new user may change the password before, so a new password does not end it.
@@ -38,7 +39,7 @@ const ENDED_BY: Readonly<Record<OneTimeTokenPurpose, TokenEnd | null>> = {
   undo_done: 'account',
   // Notes a message that is still to be sent.
   factor_reset: 'account',
-  // Its owner is a digest of a browser and an account, or of a name, and not a user id.
+  // Kept under no user id: its owner is a digest that names the browser and the account, or the typed username.
   sign_in_code: null,
   // Its owner is a client.
   blocked_client: null

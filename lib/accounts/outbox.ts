@@ -62,8 +62,8 @@ export interface OutboxDeps {
 }
 
 /**
- * These messages are in the language of the request, because the person asked for them. All others are in the user's
- * own language if it is known, because another person's request may have caused them.
+ * These messages are in the language of the request, because the person who reads them has usually asked for them. All
+ * others are in the user's own language if it is known, because they report what another person may have done.
  */
 const IN_LANGUAGE_OF_REQUEST: readonly MessageKind[] = [
   'password_reset',
@@ -98,9 +98,8 @@ const SEND_TIMEOUT_MS = 120_000
  * Takes no spelling from a request: two spellings that a store treats as equal may be two mailboxes.
  */
 export function addressed(user: User): User {
-  // A store may write '' for no address.
-  const email = user.email || emailOf(user.username)
-  return email === null ? user : { ...user, email }
+  const email = user.email ?? emailOf(user.username)
+  return email === null || email === '' ? user : { ...user, email }
 }
 
 /** The `email` of `addressed`; `''` if the user has no address. */

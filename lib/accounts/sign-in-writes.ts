@@ -185,7 +185,7 @@ export async function storeLink(
 export async function takeMailbox(user: User, { locale, origin }: MessageCause, deps: AccountsDeps): Promise<User> {
   const since = deps.clock.now()
   await endPassword(user, { by: 'email_sign_in', locale, origin }, deps)
-  await endOpenTokens(user.id, 'owner', deps)
+  await endOpenTokens(user.id, 'owner', deps, 'enrolment_open')
   await markProved(user, since, deps)
   const now = await deps.users.findById(user.id)
   if (!isActive(now) || !isProved(now) || addressOf(now) !== addressOf(user)) throw changedMeanwhile()

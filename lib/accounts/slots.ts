@@ -211,8 +211,8 @@ export interface AccountSlots {
    */
   proof?(user: User): Promise<((signIn: AuthenticationContext) => boolean) | null>
   /**
-   * Ends the factors that `ending` names. Reports each by an event, and second factors also by a message, except those
-   * of a disowned account and of `taken_over`. Idempotent.
+   * Ends the factors that `ending` names, with an event for each. Sends a message for each second factor too, unless
+   * the account was disowned or taken over. Idempotent.
    */
   end?(user: User, ending: Ending, cause: MessageCause): Promise<void>
   /** The data of the feature about the user, for an export: no secret, and no digest of one. */

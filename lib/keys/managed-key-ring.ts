@@ -223,7 +223,7 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
 
   /**
    * Reads the store for keys of other instances, unless the last read is too recent. Waits for a read that runs
-   * already.
+   * already. Makes the first key if the store has none. Rejects for a second after a failed read.
    */
   async function lookForMore(): Promise<void> {
     const agoMs = clock.monotonic() - lastLook

@@ -105,7 +105,10 @@ const SCOPES: Readonly<Record<string, MessageKey>> = {
   offline_access: 'scopeOfflineAccess'
 }
 
-/** The description of a standard scope. `null` for any other scope. @see OpenID Connect Core 1.0 §5.4, §11 */
+/**
+ * The key of the text that describes a standard scope. `null` for any other scope.
+ * @see OpenID Connect Core 1.0 §5.4, §11
+ */
 export function scopeDescription(scope: string): MessageKey | null {
   return Object.hasOwn(SCOPES, scope) ? (SCOPES[scope] ?? null) : null
 }

@@ -67,7 +67,7 @@ export const LOG_CODES = {
     'info: a rate limit refuses requests. Said once a minute and rule; each refusal is a line at `debug`.',
   FST_AUTHORITY_CLIENT_MISFIT:
     'warn: a request names no registered client, or an address that is not registered for its client: the line has ' +
-    'both. Said once a minute and client.',
+    'both. Said once a minute for each client, and for all unknown clients together.',
   FST_AUTHORITY_ORIGIN_MISFIT:
     'warn: a form of the pages came from another origin than that of the issuer and was refused: the line has both. ' +
     'Said once a minute and origin.',

@@ -117,8 +117,7 @@ export function undoRotation(view: View, { sid, digest, replacedDigest, former }
   const held = storedFamily(view, sid)
   if (held === null || held.currentDigest !== digest || held.holders === 0) return
   const holders = held.holders - 1
-  // Restores the replaced token when no client holds the successor any more. If a client has presented the successor
-  // before (0 holders above), the undo comes too late.
+  // Restores the replaced token when no client holds the successor any more.
   putFamily(
     view,
     holders > 0 ? { ...held, holders } : { ...held, holders, currentDigest: replacedDigest, previous: former }

@@ -1,6 +1,9 @@
 import type { LinkKind, NoticeKind } from '../ports/message.ts'
 
-/** The mails of kinds that have several: one for each author of the change, for each factor, or for a take-over. */
+/**
+ * Messages of one kind whose mails differ: by the author of a removal, by the kind of the factor, or because a new link
+ * takes the account over.
+ */
 type Particular =
   | `account_removed_${'user' | 'host'}`
   | 'identity_linked_takeover'

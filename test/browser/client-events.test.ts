@@ -44,7 +44,7 @@ t.test('allows a listener to call the client', async (t) => {
   t.equal(await page.evaluate('token'), await app.value(page, 'auth.getAccessToken()'))
 })
 
-t.test('reports a sign-in and a sign-out to another tab', async (t) => {
+t.test('reports a sign-in to another tab, and a sign-out without a timer there', async (t) => {
   const subject = await clientSubject(t)
   const { app, provider } = subject
   const page = await chromium.newPage(t)

@@ -20,6 +20,16 @@ t.test('imports a user whose row has a link twice, and refuses an address with a
   t.equal(rowsIn(path).length, 4)
 })
 
+t.test('skips a first row that is no JSON, and imports the others', async (t) => {
+  const { path, config } = host()
+  const lines = file(`broken-${++files}.json`, '{"id":"1",}\n{"id":"2","username":"ben"}\n')
+  t.match(await importing(config, 'keycloak', lines), {
+    code: 1,
+    report: { imported: 1, problems: [/^row 1: is no JSON/] }
+  })
+  t.match(rowsIn(path), [{ username: 'ben' }])
+})
+
 for (const [what, lockout, disabled] of [
   ['the first time of .NET', '0001-01-01T00:00:00.0000000+00:00', 0],
   ['the first time of .NET without a zone', '0001-01-01 00:00:00.000000', 0],

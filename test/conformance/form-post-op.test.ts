@@ -10,7 +10,7 @@ for (const [name, run] of Object.entries(BASIC_MODULES)) {
   })
 }
 
-t.test('serves the form_post page with its script and a policy that allows only the client', async (t) => {
+t.test('serves the form_post page with its script, and allows the form to post to the client', async (t) => {
   const { op, paramsOf } = await startSuite(t, 'form_post')
   const url = `${op.endpoint('authorization_endpoint')}?${new URLSearchParams(paramsOf({ prompt: 'none' })).toString()}`
   const response = await fetch(url, { redirect: 'manual' })

@@ -33,7 +33,7 @@ t.test('OIDF-oidcc-rp-initiated-logout-discovery-endpoint-verification', async (
 
 for (const method of ['GET', 'POST'] as const) {
   // covers OIDF-oidcc-rp-initiated-logout
-  t.test(`signs the user out and returns to the client by ${method}`, async (t) => {
+  t.test(`signs the user out by ${method}, and returns to the client`, async (t) => {
     const { logOut, isSignedIn, suite, browser, signedIn } = await startLogout(t)
     t.equal(await isSignedIn(), true)
     const form = new URLSearchParams({

@@ -464,40 +464,43 @@ t.test('confirms an email address only when the form is sent, and only once', as
   t.strictSame(test.signedIn, [])
 })
 
-t.test('offers each account page only if the options and the user store support it', async (t) => {
-  const without = (...methods: Array<keyof UserStore>) => ({
-    users: (store: UserStore): UserStore =>
-      Object.fromEntries(
-        Object.entries(store).filter(([name]) => !methods.includes(name as keyof UserStore))
-      ) as unknown as UserStore
-  })
-  const table: Array<[string, Parameters<typeof pagesApp>[1], string[]]> = [
-    ['all', {}, ['signup', 'forgot-password', 'reset-password', 'verify-email']],
-    ['no registration', { registration: false }, ['forgot-password', 'reset-password', 'verify-email']],
-    ['no create', without('create'), ['forgot-password', 'reset-password', 'verify-email']],
-    ['no setPasswordHash', without('setPasswordHash'), ['signup', 'verify-email']],
-    [
-      'no setEmailVerified',
-      without('setEmailVerified'),
-      ['signup', 'forgot-password', 'reset-password', 'verify-email']
-    ],
-    [
-      'neither setEmailVerified nor update',
-      without('setEmailVerified', 'update'),
-      ['signup', 'forgot-password', 'reset-password']
-    ],
-    ['no messages', { sendMessage: null }, ['signup']]
-  ]
-  for (const [what, options, expected] of table) {
-    const test = await pagesApp(t, options)
-    const there = ['signup', 'forgot-password', 'reset-password', 'verify-email'].filter(
-      (name) =>
-        test.app.hasRoute({ method: 'GET', url: `/auth/${name}` }) &&
-        test.app.hasRoute({ method: 'POST', url: `/auth/${name}` })
-    )
-    t.strictSame(there, expected, what)
+t.test(
+  'offers sign-up, reset and confirmation pages only if the options and the user store support them',
+  async (t) => {
+    const without = (...methods: Array<keyof UserStore>) => ({
+      users: (store: UserStore): UserStore =>
+        Object.fromEntries(
+          Object.entries(store).filter(([name]) => !methods.includes(name as keyof UserStore))
+        ) as unknown as UserStore
+    })
+    const table: Array<[string, Parameters<typeof pagesApp>[1], string[]]> = [
+      ['all', {}, ['signup', 'forgot-password', 'reset-password', 'verify-email']],
+      ['no registration', { registration: false }, ['forgot-password', 'reset-password', 'verify-email']],
+      ['no create', without('create'), ['forgot-password', 'reset-password', 'verify-email']],
+      ['no setPasswordHash', without('setPasswordHash'), ['signup', 'verify-email']],
+      [
+        'no setEmailVerified',
+        without('setEmailVerified'),
+        ['signup', 'forgot-password', 'reset-password', 'verify-email']
+      ],
+      [
+        'neither setEmailVerified nor update',
+        without('setEmailVerified', 'update'),
+        ['signup', 'forgot-password', 'reset-password']
+      ],
+      ['no messages', { sendMessage: null }, ['signup']]
+    ]
+    for (const [what, options, expected] of table) {
+      const test = await pagesApp(t, options)
+      const there = ['signup', 'forgot-password', 'reset-password', 'verify-email'].filter(
+        (name) =>
+          test.app.hasRoute({ method: 'GET', url: `/auth/${name}` }) &&
+          test.app.hasRoute({ method: 'POST', url: `/auth/${name}` })
+      )
+      t.strictSame(there, expected, what)
+    }
   }
-})
+)
 
 t.test('puts the prefix of the host before the form address and the sign-in link', async (t) => {
   const test = await pagesApp(t, { prefix: '/api' })

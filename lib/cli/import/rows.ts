@@ -144,15 +144,15 @@ async function beginningOf(path: string): Promise<string> {
 }
 
 /**
- * True if the file is one JSON object with a list of all users. False if its first line is an object of one user. Only
- * a document goes on after a first line that is no whole JSON: Firebase ends that line after the `[` of the list.
+ * True if the file is one JSON object with a list of all users. False if its first line is an object of one user, also
+ * a malformed one. A document can go on after its first line: Firebase ends that line after the `[` of the list.
  */
 function isDocument(first: string, member: string): boolean {
   try {
     const value: unknown = JSON.parse(first)
     return isObject(value) && Array.isArray(value[member])
   } catch {
-    return true
+    return !first.trimEnd().endsWith('}')
   }
 }
 

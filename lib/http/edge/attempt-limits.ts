@@ -117,7 +117,7 @@ async function callerKey(
       if (verified !== false)
         return { key: apiKeyKey(presented), max: verified === true ? max : Math.min(verified.max, MAX_COUNTED) }
     } catch (error) {
-      hookFailed(log, error, 'rateLimit.apiKey.verify failed; the address counts')
+      hookFailed(log, error, 'rateLimit.apiKey.verify failed; the attempt counts as one without a key')
     }
   }
   if (key !== null) {

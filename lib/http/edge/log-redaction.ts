@@ -133,7 +133,7 @@ function requestView(request: RequestLike, secrets: ReadonlySet<string>): object
     originalUrl: typeof originalUrl === 'string' ? redactUrl(originalUrl) : originalUrl,
     query: redactQuery(query),
     headers: isObjectOrArray(headers) ? redactHeaders(headers, secrets) : headers,
-    raw: isRequest(raw) ? requestView(raw, secrets) : raw
+    raw: isRequest(raw) && raw !== request ? requestView(raw, secrets) : raw
   }
   if (Object.getPrototypeOf(request) === Object.prototype)
     return Object.fromEntries(Object.entries(request).map(([name, value]) => [name, shown[name] ?? value]))

@@ -92,7 +92,7 @@ type LinkPurpose = Parameters<typeof isAskedBy>[0]
 
 /** Answers questions about the browser that opened a link of a message. */
 interface LinkBrowser {
-  /** The waiting request for the message of this link. `null`: this browser did not ask for the message. */
+  /** The waiting request for the message of this link. `null`: this browser did not ask for it, or no longer waits. */
   asked(request: FastifyRequest): FoundWaits | null
   /**
    * The journey in which this browser asked for the message. In any other browser, the journey of the page's address.

@@ -47,7 +47,8 @@ async function passwordGrant(
   const { user, factors } = await proveByPassword({ username, password, clientId, origin }, deps.accounts)
   const methods = [passwordProof(deps.accounts.clock.now())]
   const first = { user, by: 'password' as const, methods, ...granted }
-  // The password was right, so the need for a second factor is returned, not thrown. The attempt does not count.
+  // The password was right, so the need for a second factor is returned, not thrown, and the attempt does not count as
+  // a failure.
   const needed = await deps.beforeTokens({ ...first, factors }, call, 'sign_in')
   if (needed !== null) return needed
   return await commitTokens(

@@ -30,6 +30,19 @@ t.test('rejects the code of one new browser in the browser of a stranger who ask
   t.ok(hasSession(subject.browser))
 })
 
+t.test('leads the holder of an enrolment link to the set-up after the code that proves the address', async (t) => {
+  const users = memoryUserStore()
+  const { app, mail } = await emailApp(t, { users, factors: memoryFactorStore(), secret: SECRET })
+  const { id } = await users.create({ username: 'bob@mail.example', passwordHash: null, emailVerified: false })
+  const { url } = await app.authority.startEnrolment(id)
+  const browser = testBrowser(app)
+  await browser.submit('/auth/second-factor/link', { token: new URL(url).searchParams.get('token') ?? '' })
+  await ask(browser, 'bob@mail.example')
+  const reply = await enter(browser, (await mail()).code)
+  t.match(reply.headers.location, /^\/auth\/second-factor\/set-up/)
+  t.notOk(hasSession(browser))
+})
+
 t.test('rejects the code of an account that a connection manages, and sends no further code', async (t) => {
   const users = memoryUserStore()
   let id = ''

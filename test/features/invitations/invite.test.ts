@@ -9,6 +9,7 @@ import {
   type UserStore
 } from '../../../lib/index.ts'
 import { signUp, testApp } from '../../support/app.ts'
+import { until } from '../../support/redis-process.ts'
 import { BOB, kindsOf, namesOf, withInvited } from './support.ts'
 
 const DAY_MS = 86_400_000
@@ -150,12 +151,17 @@ t.test('records each invitation in the audit log, and sends none that cannot be 
   await users.invite(id, { reason: 'asked again' })
   await test.messages.next('invitation')
   await t.rejects(users.invite('nobody'), oauth('not_found', 404))
+  // The outcome is written behind the answer.
+  const isRecorded = async (outcome: string): Promise<boolean> =>
+    (await inner.list({ limit: 50 })).entries.some((entry) => entry.outcome === outcome)
+  await until('the refusal is in the log', async () => await isRecorded('refused'))
   down = true
   await t.rejects(users.invite(id), oauth('temporarily_unavailable', 503))
   await t.rejects(users.create({ username: 'eve@example.com', invite: true }), oauth('temporarily_unavailable', 503))
   down = false
   isHalfDown = true
   await t.rejects(users.create({ username: 'zoe@example.com', invite: true }), oauth('temporarily_unavailable', 503))
+  await until('the failure is in the log', async () => await isRecorded('failed'))
   isHalfDown = false
   t.notOk(
     (await users.list()).users.some(({ username }) => username === 'zoe@example.com'),

@@ -129,21 +129,24 @@ t.test('announces the end of other sessions only if the app turns two-step sign-
   }
 })
 
-t.test('removes an app whose addition lost its answer, and emits no factor_added', async (t) => {
-  const subject = await factorApp(t, {}, { enrolled: false })
-  const { app, store, sub, clock } = subject
-  const { access_token: token } = await signIn(app)
-  lose(store, 'addTotp')
-  const { enrolment, secret } = (await post(subject, '/auth/factors/totp', {}, token)).json<{
-    enrolment: string
-    secret: string
-  }>()
-  const code = totpCode(secret, clock.now())
-  t.equal((await post(subject, '/auth/factors/totp/confirm', { enrolment, code }, token)).statusCode, 503)
-  await app.close()
-  t.match(await store.findFactors(sub), { totp: { length: 0 }, recoveryCodesLeft: 0 })
-  t.notOk(subject.events.some(({ name }) => name === 'factor_added'))
-})
+t.test(
+  'removes an authenticator app if the answer of the store to addTotp was lost, and emits no factor_added',
+  async (t) => {
+    const subject = await factorApp(t, {}, { enrolled: false })
+    const { app, store, sub, clock } = subject
+    const { access_token: token } = await signIn(app)
+    lose(store, 'addTotp')
+    const { enrolment, secret } = (await post(subject, '/auth/factors/totp', {}, token)).json<{
+      enrolment: string
+      secret: string
+    }>()
+    const code = totpCode(secret, clock.now())
+    t.equal((await post(subject, '/auth/factors/totp/confirm', { enrolment, code }, token)).statusCode, 503)
+    await app.close()
+    t.match(await store.findFactors(sub), { totp: { length: 0 }, recoveryCodesLeft: 0 })
+    t.notOk(subject.events.some(({ name }) => name === 'factor_added'))
+  }
+)
 
 t.test('computes the codes of an app with totpCode, and rejects an invalid secret or time', async (t) => {
   const { app, sub, clock } = await factorApp(t, {}, { enrolled: false })

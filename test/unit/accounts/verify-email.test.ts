@@ -150,12 +150,6 @@ t.test('keeps the link usable after a store failure', async (t) => {
   }
 })
 
-t.test('sends the link to the username that is an address when the store has an empty address', async (t) => {
-  const w = await world()
-  await requested(w, { email: '' })
-  t.match(w.messages, [{ user: { email: 'ada@example.com' } }])
-})
-
 t.test('sends no link to a user without an address, or without an outbox', async (t) => {
   const w = await world()
   await requestEmailVerification(await w.addUser({ username: 'bob', email: '' }), { locale: undefined, origin }, w.deps)
