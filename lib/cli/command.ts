@@ -1,4 +1,4 @@
-import type { FastifyServerOptions } from 'fastify'
+import fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import type { ManagedUsers } from '../accounts/managed-users.ts'
 import type { Authority } from '../composition/authority.ts'
 import type { Services } from '../composition/services.ts'
@@ -11,6 +11,13 @@ export interface Config {
   fastify?: FastifyServerOptions
   close?: () => unknown
 }
+
+/**
+ * Makes the app of a command, with the host's options for Fastify and a logger of the command. Gives a slow machine a
+ * minute to start, instead of Fastify's ten seconds.
+ */
+export const appOf = ({ fastify: server }: Config, logger: object): FastifyInstance =>
+  fastify({ pluginTimeout: 60_000, ...server, loggerInstance: undefined, logger } as object)
 
 /** The objects that a command works with: the running service, and the terminal. */
 export interface Desk {

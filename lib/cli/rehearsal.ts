@@ -1,9 +1,8 @@
-import fastify from 'fastify'
 import { memoryState } from '../adapters/memory/record-store.ts'
 import { SERVICES, type Services } from '../composition/services.ts'
 import authPlugin, { type AuthorityOptions } from '../index.ts'
 import type { State } from '../ports/state.ts'
-import type { Config } from './command.ts'
+import { appOf, type Config } from './command.ts'
 import { apiKeyStoreOf, auditLogOf, overlaid, type Place, stateOf, withLog } from './stores.ts'
 
 /** A line of the log of the rehearsed start. */
@@ -84,7 +83,7 @@ function harmless(options: AuthorityOptions, readable: ReadonlySet<Place['option
 
 /** Starts the service without writing to its stores, and runs `work` if the start succeeded. */
 export async function rehearse(
-  { options, fastify: server }: Config,
+  config: Config,
   readable: ReadonlySet<Place['option']>,
   work: (services: Services) => Promise<void>
 ): Promise<Rehearsal> {
@@ -93,9 +92,9 @@ export async function rehearse(
     const { code, msg } = JSON.parse(line) as { code?: string; msg?: string }
     if (code !== undefined && msg?.startsWith(PREFIX) === true) warnings.push({ code, text: msg.slice(PREFIX.length) })
   }
-  const app = fastify({ ...server, loggerInstance: undefined, logger: { level: 'warn', stream: { write } } } as object)
+  const app = appOf(config, { level: 'warn', stream: { write } })
   try {
-    await app.register(authPlugin, harmless(options, readable))
+    await app.register(authPlugin, harmless(config.options, readable))
     await app.ready()
     const services = SERVICES.get(app.authority)
     if (services !== undefined) await work(services)

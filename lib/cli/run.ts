@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { hostname, userInfo } from 'node:os'
 import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
-import fastify from 'fastify'
 import { settingsOf } from '../composition/compose.ts'
 import { SERVICES } from '../composition/services.ts'
 import authPlugin, { type AuthorityOptions, OAuthError } from '../index.ts'
@@ -10,6 +9,7 @@ import { isOutage } from '../ports/outage.ts'
 import { UNSEEN } from '../protocol/bounds.ts'
 import { CHECKPOINT } from './audit.ts'
 import {
+  appOf,
   CliError,
   type Config,
   type Desk,
@@ -150,15 +150,16 @@ async function answerOf({ command, given, values }: Line, outputs: Outputs): Pro
 
 async function overStores(
   command: StoreCommand,
-  { options, fastify: server }: Config,
+  config: Config,
   given: Given,
   yes: boolean,
   { write, tell }: Outputs
 ): Promise<unknown> {
+  const { options } = config
   settingsOf(options)
   refuseMemory(options)
   const logger = { level: 'info', stream: { write: evidenceFor(tell) } }
-  const app = fastify({ ...server, loggerInstance: undefined, logger } as object)
+  const app = appOf(config, logger)
   const unsent = new Set<string>()
   let result: unknown
   try {

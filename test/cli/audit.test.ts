@@ -38,8 +38,11 @@ t.test('writes no entry for a read-only command, and entries with the reason for
   t.strictSame(rowsOf('SELECT * FROM authority_audit'), before)
   t.equal((await cli(['user', 'disable', ...ann, '--yes', '--reason', 'Ticket 8'])).code, 0)
   t.equal((await cli(['user', 'enable', ...ann])).code, 0)
-  const tail = async (...words: string[]) =>
-    JSON.parse((await cli(['audit', 'tail', '--json', ...words, '--config', audit])).stdout) as AuditEntry[]
+  const tail = async (...words: string[]): Promise<AuditEntry[]> => {
+    const { code, stdout, stderr } = await cli(['audit', 'tail', '--json', ...words, '--config', audit])
+    t.equal(code, 0, stderr)
+    return JSON.parse(stdout) as AuditEntry[]
+  }
   t.match(await tail('--action', 'user_disabled'), [
     { action: 'user_disabled', outcome: 'attempted', details: { reason: 'Ticket 8' } },
     { action: 'user_disabled', outcome: 'done' }
