@@ -154,7 +154,9 @@ property(
       ([name, value]) => KNOWN.includes(name) && value !== '' && value !== undefined
     )
     deepEqual(Object.entries(params).toSorted(byName), given.toSorted(byName))
-    for (const [name, value] of given) ok(typeof value === 'string' && value.length <= 16_384, name)
+    // `parseScope` limits `scope`.
+    for (const [name, value] of given)
+      ok(typeof value === 'string' && (name === 'scope' || value.length <= 16_384), name)
     ok('grant_type' in params)
     return 'read'
   }

@@ -1,6 +1,8 @@
 /** ADM-P3 and P5: an act by a page asks first, keeps the reason, and is done once. */
 import t from '../../../support/tap.ts'
+import { markupOf } from '../../../../lib/pages/html.ts'
 import { ADMIN_SCOPES } from '../../../../lib/protocol/scope.ts'
+import { statusCell } from '../../../../lib/features/admin/pages/people.ts'
 import { ACTS, paged, REASON, signedIn, victim } from './pages-world.ts'
 
 t.test('asks before each act, requires and records a reason, and reports the act on the next page', async (t) => {
@@ -133,5 +135,18 @@ t.test('shows "No password", not "Invited", for an unconfirmed account after a r
     const { body } = await test.browser.get(page)
     t.match(body, /<span class="badge">No password<\/span>/)
     t.notMatch(body, /Invited/)
+  }
+})
+
+t.test('shows an account without a password as active unless its address is unconfirmed', async (t) => {
+  const email = 'ann@example.com'
+  for (const [status, hasPassword, address, emailVerified] of [
+    ['Active', true, email, false],
+    ['Active', false, email, true],
+    ['Active', false, null, false],
+    ['No password', false, email, false]
+  ] as const) {
+    const user = { id: '1', username: 'ann', disabled: false, createdAt: null, version: null }
+    t.match(markupOf(statusCell({ ...user, hasPassword, email: address, emailVerified })), `>${status}</span>`)
   }
 })
