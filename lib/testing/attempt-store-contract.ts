@@ -53,55 +53,55 @@ export function attemptStoreContract(make: (clock: Clock) => Promise<AttemptStor
     cases.push(caseOf(stage, `attempts: ${name}`, check))
   }
 
-  define('allows max, then none', async ({ attempt }) => {
+  define('allows max attempts in a window, and refuses the next ones', async ({ attempt }) => {
     for (const expected of [true, true, true, false, false]) equal(await attempt(limit()), expected)
   })
 
-  define('of 50 parallel attempts max are allowed', async ({ attempt }) => {
+  define('allows 5 of 50 parallel attempts when max is 5', async ({ attempt }) => {
     const results = await parallel(50, () => attempt(limit({ max: 5 })))
     equal(results.filter(Boolean).length, 5)
   })
 
+  define('stops counting an attempt exactly windowMs after it, and not 1 ms earlier', async ({ attempt, pass }) => {
+    equal(await attempt(limit()), true)
+    pass(WINDOW / 2)
+    equal(await attempt(limit()), true)
+    equal(await attempt(limit()), true)
+    pass(WINDOW / 2 - 1)
+    equal(await attempt(limit()), false)
+    pass(1)
+    equal(await attempt(limit()), true, 'the first has left the window')
+    equal(await attempt(limit()), false, 'the other two have not')
+    pass(WINDOW / 2 - 1)
+    equal(await attempt(limit()), false)
+    pass(1)
+    deepEqual([await attempt(limit()), await attempt(limit()), await attempt(limit())], [true, true, false])
+  })
+
   define(
-    'the window is exact: a place is free windowMs after it was taken, and not 1 ms before',
+    'allows at most max attempts in any span of windowMs, and refuses none below max',
     async ({ attempt, pass }) => {
-      equal(await attempt(limit()), true)
-      pass(WINDOW / 2)
-      equal(await attempt(limit()), true)
-      equal(await attempt(limit()), true)
-      pass(WINDOW / 2 - 1)
-      equal(await attempt(limit()), false)
-      pass(1)
-      equal(await attempt(limit()), true, 'the first has left the window')
-      equal(await attempt(limit()), false, 'the other two have not')
-      pass(WINDOW / 2 - 1)
-      equal(await attempt(limit()), false)
-      pass(1)
-      deepEqual([await attempt(limit()), await attempt(limit()), await attempt(limit())], [true, true, false])
+      const allowedAt: number[] = []
+      let now = 0
+      for (let index = 0; index < 400; index++) {
+        const gap = ((index * 7919) % 31) * 53
+        pass(gap)
+        now += gap
+        if (await attempt(limit({ windowMs: 5000 }))) {
+          allowedAt.push(now)
+        } else {
+          equal(allowedAt.filter((at) => at > now - 5000).length, 3, 'refused only where max are in the window')
+        }
+      }
+      ok(allowedAt.length > 10)
+      allowedAt.forEach((at, index) => {
+        const fourth = allowedAt[index + 3]
+        ok(fourth === undefined || fourth - at >= 5000, `${at} to ${fourth}`)
+      })
     }
   )
 
-  define('in no span of windowMs are more than max allowed, whatever the pattern', async ({ attempt, pass }) => {
-    const allowedAt: number[] = []
-    let now = 0
-    for (let index = 0; index < 400; index++) {
-      const gap = ((index * 7919) % 31) * 53
-      pass(gap)
-      now += gap
-      if (await attempt(limit({ windowMs: 5000 }))) {
-        allowedAt.push(now)
-      } else {
-        equal(allowedAt.filter((at) => at > now - 5000).length, 3, 'refused only where max are in the window')
-      }
-    }
-    ok(allowedAt.length > 10)
-    allowedAt.forEach((at, index) => {
-      const fourth = allowedAt[index + 3]
-      ok(fourth === undefined || fourth - at >= 5000, `${at} to ${fourth}`)
-    })
-  })
-
-  define('what is refused is not counted', async ({ attempt, pass }) => {
+  define('does not count refused attempts', async ({ attempt, pass }) => {
     for (let index = 0; index < 3; index++) await attempt(limit())
     pass(WINDOW - 1)
     for (let index = 0; index < 20; index++) equal(await attempt(limit()), false)
@@ -109,13 +109,13 @@ export function attemptStoreContract(make: (clock: Clock) => Promise<AttemptStor
     equal(await attempt(limit()), true)
   })
 
-  define('keys are counted apart', async ({ attempt }) => {
+  define('counts the attempts of each key separately', async ({ attempt }) => {
     for (let index = 0; index < 3; index++) await attempt(limit())
     equal(await attempt(limit()), false)
     equal(await attempt(limit({ key: 'key-2' })), true)
   })
 
-  define('all limits are reserved or none', async ({ attempt }) => {
+  define('counts an attempt on all of its limits, or on none when one refuses it', async ({ attempt }) => {
     const narrow = limit({ rule: 'account', key: 'account-1', max: 1 })
     const wide = limit()
     equal(await attempt(narrow, wide), true)
@@ -131,7 +131,7 @@ export function attemptStoreContract(make: (clock: Clock) => Promise<AttemptStor
   })
 
   define(
-    'of 50 parallel attempts on two limits as many pass as the narrower allows, and the wider counts those alone',
+    'allows 4 of 50 parallel attempts on limits of 4 and 10, and leaves 6 attempts of the wider limit',
     async ({ attempt }) => {
       const narrow = limit({ rule: 'account', key: 'account-1', max: 4 })
       const wide = limit({ max: 10 })
@@ -142,7 +142,7 @@ export function attemptStoreContract(make: (clock: Clock) => Promise<AttemptStor
     }
   )
 
-  define('an outcome says what remains of each limit and when one more passes', async ({ store, pass }) => {
+  define('returns the remaining attempts and the exact wait for each limit', async ({ store, pass }) => {
     const limits = [limit({ max: 2 }), limit({ rule: 'account', key: 'account-1', max: 5, windowMs: 2 * WINDOW })]
     const first = await store.reserve('a', limits)
     equal(first.allowed, true)
@@ -171,7 +171,7 @@ export function attemptStoreContract(make: (clock: Clock) => Promise<AttemptStor
     equal((await store.reserve('e', limits)).allowed, true, 'resetMs is exact')
   })
 
-  define('of several that refuse, refusedBy is the one that takes longest', async ({ store }) => {
+  define('names the limit with the longest wait in refusedBy when several limits refuse', async ({ store }) => {
     const limits = [
       limit({ max: 1 }),
       limit({ rule: 'account', key: 'account-1', max: 1, windowMs: 3 * WINDOW }),
@@ -183,7 +183,7 @@ export function attemptStoreContract(make: (clock: Clock) => Promise<AttemptStor
     deepEqual([refused.refusedBy.rule, refused.refusedBy.resetMs], ['account', 3 * WINDOW])
   })
 
-  define('a refund gives the place back, once, and only its own', async ({ store, attempt }) => {
+  define('refunds an attempt once, and ignores the refund of an unknown attempt', async ({ store, attempt }) => {
     await store.reserve('a', [limit()])
     await store.reserve('b', [limit()])
     await store.reserve('c', [limit()])
@@ -194,7 +194,7 @@ export function attemptStoreContract(make: (clock: Clock) => Promise<AttemptStor
     deepEqual([await attempt(limit()), await attempt(limit())], [true, false])
   })
 
-  define('a refund leaves no trace in the window', async ({ store, attempt, pass }) => {
+  define('counts an attempt after a refund for its own full window', async ({ store, attempt, pass }) => {
     await store.reserve('a', [limit({ max: 1 })])
     pass(WINDOW / 2)
     await store.refund('a', [limit({ max: 1 })])
@@ -204,7 +204,7 @@ export function attemptStoreContract(make: (clock: Clock) => Promise<AttemptStor
   })
 
   define(
-    'a refund of all limits gives all back, and after the window it does nothing',
+    'refunds an attempt on all of its limits, and ignores a second refund after the window',
     async ({ store, attempt, pass }) => {
       const limits = [limit({ max: 1 }), limit({ rule: 'account', key: 'account-1', max: 1 })]
       await store.reserve('a', limits)
@@ -216,16 +216,19 @@ export function attemptStoreContract(make: (clock: Clock) => Promise<AttemptStor
     }
   )
 
-  define('of 50 parallel attempts that refund, every place comes back', async ({ store, attempt }) => {
-    await parallel(50, async (index) => {
-      const { allowed } = await store.reserve(`own-${index}`, [limit()])
-      if (allowed) await store.refund(`own-${index}`, [limit()])
-    })
-    deepEqual(
-      [await attempt(limit()), await attempt(limit()), await attempt(limit()), await attempt(limit())],
-      [true, true, true, false]
-    )
-  })
+  define(
+    'allows max new attempts after the allowed ones of 50 parallel attempts are refunded',
+    async ({ store, attempt }) => {
+      await parallel(50, async (index) => {
+        const { allowed } = await store.reserve(`own-${index}`, [limit()])
+        if (allowed) await store.refund(`own-${index}`, [limit()])
+      })
+      deepEqual(
+        [await attempt(limit()), await attempt(limit()), await attempt(limit()), await attempt(limit())],
+        [true, true, true, false]
+      )
+    }
+  )
 
   return cases
 }

@@ -4,7 +4,7 @@ import { DAY, type Define, keep, NOW, put, storedBy } from './record-fixtures.ts
 
 /** Parallel calls on the same records. Part of `recordStoreContract`. */
 export const raceCases = (define: Define): ContractCase[] => [
-  define('lets one of 50 parallel commits on one version win', async ({ at, read, done }) => {
+  define('accepts one of 50 parallel commits that expect the same version', async ({ at, read, done }) => {
     const first = put('a', null)
     await done('p', first)
     for (const { expect, key } of [
@@ -19,40 +19,46 @@ export const raceCases = (define: Define): ContractCase[] => [
       for (const answer of answers) if (answer !== null) deepEqual(answer, winners.map(storedBy))
     }
   }),
-  define('lets one of two commits win that each compare the record of the other', async ({ at, read, done }) => {
-    for (let turn = 0; turn < 20; turn++) {
-      const partition = `p${turn}`
-      const [a, b] = [put('a', null), put('b', null)]
-      if (turn % 2 === 0) await done(partition, a, b)
-      const [versionA, versionB] = turn % 2 === 0 ? [a.change.version, b.change.version] : [null, null]
-      const answers = await Promise.all([
-        at(0).commit(partition, [put('a', versionA, 'new'), keep('b', versionB)], NOW),
-        at(1).commit(partition, [keep('a', versionA), put('b', versionB, 'new')], NOW)
-      ])
-      equal(answers.filter((answer) => answer === null).length, 1)
-      const values = (await read(partition, 'a', 'b')).map((record) => record?.value)
-      equal(values.filter((value) => value === '"new"').length, 1)
+  define(
+    'accepts one of two parallel commits when each compares the record that the other writes',
+    async ({ at, read, done }) => {
+      for (let turn = 0; turn < 20; turn++) {
+        const partition = `p${turn}`
+        const [a, b] = [put('a', null), put('b', null)]
+        if (turn % 2 === 0) await done(partition, a, b)
+        const [versionA, versionB] = turn % 2 === 0 ? [a.change.version, b.change.version] : [null, null]
+        const answers = await Promise.all([
+          at(0).commit(partition, [put('a', versionA, 'new'), keep('b', versionB)], NOW),
+          at(1).commit(partition, [keep('a', versionA), put('b', versionB, 'new')], NOW)
+        ])
+        equal(answers.filter((answer) => answer === null).length, 1)
+        const values = (await read(partition, 'a', 'b')).map((record) => record?.value)
+        equal(values.filter((value) => value === '"new"').length, 1)
+      }
     }
-  }),
-  define('lets one of 16 parallel commits win that name two records in either order', async ({ at, read, done }) => {
-    for (let turn = 0; turn < 5; turn++) {
-      const partition = `p${turn}`
-      const [a, b] = [put('a', null), put('b', null)]
-      await done(partition, a, b)
-      const writes = Array.from({ length: 16 }, (_, index) => {
-        const both = [put('a', a.change.version, index), put('b', b.change.version, index)]
-        return index % 2 === 0 ? both : both.toReversed()
-      })
-      const answers = await parallel(16, (index) => at(index).commit(partition, writes[index] ?? [], NOW))
-      equal(answers.filter((answer) => answer === null).length, 1)
-      const winner = JSON.stringify(answers.indexOf(null))
-      deepEqual(
-        (await read(partition, 'a', 'b')).map((record) => record?.value),
-        [winner, winner]
-      )
+  ),
+  define(
+    'accepts one of 16 parallel commits to the same two records in different orders',
+    async ({ at, read, done }) => {
+      for (let turn = 0; turn < 5; turn++) {
+        const partition = `p${turn}`
+        const [a, b] = [put('a', null), put('b', null)]
+        await done(partition, a, b)
+        const writes = Array.from({ length: 16 }, (_, index) => {
+          const both = [put('a', a.change.version, index), put('b', b.change.version, index)]
+          return index % 2 === 0 ? both : both.toReversed()
+        })
+        const answers = await parallel(16, (index) => at(index).commit(partition, writes[index] ?? [], NOW))
+        equal(answers.filter((answer) => answer === null).length, 1)
+        const winner = JSON.stringify(answers.indexOf(null))
+        deepEqual(
+          (await read(partition, 'a', 'b')).map((record) => record?.value),
+          [winner, winner]
+        )
+      }
     }
-  }),
-  define('never sweeps a record whose end is moved at the same time', async ({ at, read, done }) => {
+  ),
+  define('does not sweep a record that a parallel commit has extended', async ({ at, read, done }) => {
     const before = Array.from({ length: 30 }, (_, index) => put(`k${index}`, null, 0, { expiresAt: NOW + 1_000 }))
     await done('p', ...before)
     const after = before.map(({ key, change }) => put(key, change.version, 1, { expiresAt: NOW + 9 * DAY }))
@@ -73,7 +79,7 @@ export const raceCases = (define: Define): ContractCase[] => [
       else deepEqual([answers[index], left[index]], [[null], null])
     }
   }),
-  define('has done with parallel commits on records of their own', async ({ at, read }) => {
+  define('accepts 50 parallel commits to different records', async ({ at, read }) => {
     const writes = Array.from({ length: 50 }, (_, index) => put(`k${index}`, null, index))
     const answers = await parallel(50, (index) => at(index).commit('p', writes.slice(index, index + 1), NOW))
     deepEqual(
@@ -82,7 +88,7 @@ export const raceCases = (define: Define): ContractCase[] => [
     )
     deepEqual(await read('p', ...writes.map(({ key }) => key)), writes.map(storedBy))
   }),
-  define('shows no half of a commit', async ({ at, read, done }) => {
+  define('never returns a half-written commit to a parallel read or refused commit', async ({ at, read, done }) => {
     const keys = ['a', 'b', 'c']
     const start = keys.map((key) => put(key, null, 0))
     await done('p', ...start)
@@ -118,7 +124,7 @@ export const raceCases = (define: Define): ContractCase[] => [
     deepEqual(torn, [])
     deepEqual(await read('p', ...keys), former.map(storedBy))
   }),
-  define('shows one moment in a list while records are created', async ({ at }) => {
+  define('returns a list of records as of one moment while records are created', async ({ at }) => {
     const names = Array.from({ length: 60 }, (_, index) => `k${index}`)
     // Keeps only the first wrong answer, because Node.js 22 takes gigabytes to print the difference of long lists.
     let torn: unknown = null
@@ -156,7 +162,7 @@ export const raceCases = (define: Define): ContractCase[] => [
     }
     deepEqual(torn, null)
   }),
-  define('shows a commit to all instances as soon as it is done', async ({ at }) => {
+  define('returns a commit from every instance as soon as it resolves', async ({ at }) => {
     let expect: string | null = null
     for (let turn = 0; turn < 30; turn++) {
       const write = put('a', expect, turn)

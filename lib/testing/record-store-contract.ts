@@ -32,7 +32,7 @@ export function recordStoreContract(make: () => Promise<RecordStoreSubject>): Co
 
 /** The cases of reads and commits without parallel calls. Part of `recordStoreContract`. */
 const commitCases = (define: Define): ContractCase[] => [
-  define('reads records in the order of the keys, and null for those that there are not', async ({ read, done }) => {
+  define('reads records in the order of the keys, with null for each missing one', async ({ read, done }) => {
     const [a, b] = [put('a', null), put('b', null)]
     deepEqual(await read('p', 'a', 'b'), [null, null])
     await done('p', a, b)
@@ -40,7 +40,7 @@ const commitCases = (define: Define): ContractCase[] => [
     deepEqual(await read('p', 'a'), [storedBy(a)])
     deepEqual(await read('p'), [])
   }),
-  define('commits a write only where its record has the expected version', async ({ read, commit, done }) => {
+  define('commits a write only if its record has the expected version', async ({ read, commit, done }) => {
     const [first, second] = [put('a', null, 1), put('a', null, 2)]
     await done('p', first)
     deepEqual(await commit('p', second), [storedBy(first)], 'none was expected')
@@ -57,7 +57,7 @@ const commitCases = (define: Define): ContractCase[] => [
     for (const other of ['abcdefghijklm-', 'AbCdEfGhIjKlM_', 'AbCdEfGhIjKl%_', 'AbCdEfGhIjKlM'])
       deepEqual(await commit('p', put('a', other)), [storedBy(first)], other)
   }),
-  define('commits all writes or none, and answers with the records of all', async ({ read, commit, done }) => {
+  define('commits all writes or none, and answers a refusal with all records', async ({ read, commit, done }) => {
     const [a, c] = [put('a', null), put('c', null)]
     await done('p', a, c)
     const wrong = [put('a', a.change.version, 2), put('b', null), remove('c', newVersion()), put('d', ANY)]
@@ -65,7 +65,7 @@ const commitCases = (define: Define): ContractCase[] => [
     deepEqual(await commit('p', ...wrong.reverse()), [null, storedBy(c), null, storedBy(a)])
     deepEqual(await read('p', 'a', 'b', 'c', 'd'), [storedBy(a), null, storedBy(c), null])
   }),
-  define('only compares a record that is kept', async ({ read, commit, done }) => {
+  define('compares a kept record, and does not change it', async ({ read, commit, done }) => {
     const a = put('a', null)
     await done('p', a)
     await done('p', keep('a', a.change.version), keep('b', null))
@@ -75,13 +75,13 @@ const commitCases = (define: Define): ContractCase[] => [
     await done('p', keep('a', ANY), keep('c', ANY))
     deepEqual(await read('p', 'a', 'b', 'c'), [storedBy(a), null, null])
   }),
-  define('replaces and deletes whatever there is, where any version is expected', async ({ read, done }) => {
+  define('creates, replaces and deletes any record when ANY is expected', async ({ read, done }) => {
     const [a, b, again] = [put('a', ANY), put('b', null), put('b', ANY, 2)]
     await done('p', a, b)
     await done('p', remove('a', ANY), again, remove('none', ANY))
     deepEqual(await read('p', 'a', 'b', 'none'), [null, storedBy(again), null])
   }),
-  define('deletes a record of the expected version, and nothing else', async ({ read, commit, done }) => {
+  define('deletes only a record with the expected version', async ({ read, commit, done }) => {
     const [a, b] = [put('a', null), put('b', null)]
     await done('p', a, b)
     deepEqual(await commit('p', remove('a', newVersion())), [storedBy(a)])
@@ -91,16 +91,16 @@ const commitCases = (define: Define): ContractCase[] => [
     deepEqual(await read('p', 'a', 'b'), [null, storedBy(b)])
     await done('p', put('a', null, 'again'))
   }),
-  define('recognizes a commit that is sent again by its versions', async ({ read, commit, done }) => {
+  define('returns the stored records to a repeated commit, and changes nothing', async ({ read, commit, done }) => {
     const [a, b] = [put('a', null), put('b', null)]
     await done('p', a, b)
     deepEqual(await commit('p', a, b), [storedBy(a), storedBy(b)])
     deepEqual(await read('p', 'a', 'b'), [storedBy(a), storedBy(b)])
   }),
-  define('commits nothing, and compares nothing, without writes', async ({ commit }) => {
+  define('accepts a commit without writes', async ({ commit }) => {
     equal(await commit('p'), null)
   }),
-  define('keeps partitions apart', async ({ read, done }) => {
+  define('separates records with the same key in different partitions', async ({ read, done }) => {
     const partitions = ['p', 'P', 'p_', 'p-', 'pa', 'ab', 'service', '0'.repeat(43)]
     const writes = partitions.map((partition) => put('a', null, partition))
     for (const [at, partition] of partitions.entries()) await done(partition, writes[at] ?? put('a', null))
@@ -115,7 +115,7 @@ const PRINTABLE = Array.from({ length: 95 }, (_, at) => String.fromCodePoint(32 
 
 /** The cases of unusual keys, values and user ids, which a store must not change. Part of `recordStoreContract`. */
 const valueCases = (define: Define): ContractCase[] => [
-  define('keeps keys apart that look alike', async ({ read, done }) => {
+  define('distinguishes similar keys', async ({ read, done }) => {
     const keys = [
       'a',
       'A',
@@ -141,7 +141,7 @@ const valueCases = (define: Define): ContractCase[] => [
     deepEqual(await read('p', ...keys), writes.map(storedBy))
     for (const [at, key] of keys.entries()) deepEqual(await read('p', key), writes.slice(at, at + 1).map(storedBy))
   }),
-  define('gives values back as they were', async ({ read, done }) => {
+  define('returns values unchanged', async ({ read, done }) => {
     const texts = [
       '',
       ' ',
@@ -162,13 +162,13 @@ const valueCases = (define: Define): ContractCase[] => [
     await done('p', spaced)
     deepEqual(await read('p', 'spaced'), [storedBy(spaced)], 'as text, not as an object')
   }),
-  define('takes any user and none', async ({ read, done }) => {
+  define('accepts any user id, and null', async ({ read, done }) => {
     const users = [null, '', "o'hara", '👩 é', 'u'.repeat(1_000)]
     const writes = users.map((userId, at) => put(`k${at}`, null, at, { userId }))
     await done('p', ...writes)
     deepEqual(await read('p', ...writes.map(({ key }) => key)), writes.map(storedBy))
   }),
-  define(`takes ${MOST_RECORDS} records at once`, async ({ read, commit, done }) => {
+  define(`commits, reads and deletes ${MOST_RECORDS} records in one call`, async ({ read, commit, done }) => {
     const writes = Array.from({ length: MOST_RECORDS }, (_, at) => put(`k${at}`, null, at))
     const keys = writes.map(({ key }) => key)
     await done('p', ...writes)
@@ -191,7 +191,7 @@ function sameLists(found: readonly unknown[] | null, expected: readonly unknown[
 
 /** The cases of expired records. Part of `recordStoreContract`. */
 const expiryCases = (define: Define): ContractCase[] => [
-  define('removes a record after its end and not before', async ({ store, read, done, expiresByItself }) => {
+  define('sweeps a record at its end, and not 1 ms earlier', async ({ store, read, done, expiresByItself }) => {
     const [ends, stays, never] = [put('a', null, 1, { expiresAt: NOW + 1_000 }), put('b', null), put('c', null)]
     never.change.expiresAt = NEVER
     await done('p', ends, stays, never)
@@ -203,7 +203,7 @@ const expiryCases = (define: Define): ContractCase[] => [
     await store.sweep(NOW + 100_000 * DAY)
     deepEqual(await read('p', 'c'), [storedBy(never)])
   }),
-  define('goes by the newest end of a record', async ({ store, read, done, expiresByItself }) => {
+  define('sweeps a record by the end that its latest write set', async ({ store, read, done, expiresByItself }) => {
     const later = put('a', null, 1, { expiresAt: NOW + 1_000 })
     const sooner = put('b', null, 1, { expiresAt: NOW + 3 * DAY })
     await done('p', later, sooner)
@@ -218,14 +218,14 @@ const expiryCases = (define: Define): ContractCase[] => [
     deepEqual(first, moved.map(storedBy)[0])
     if (!expiresByItself) equal(second, null)
   }),
-  define('counts the time that is left from the time of the commit', async ({ store, read }) => {
+  define('measures the lifetime of a record from the time of its commit', async ({ store, read }) => {
     for (const now of [NOW - 10_000 * DAY, NOW + 10_000 * DAY]) {
       const write = put(`at ${now}`, null, 1, { expiresAt: now + DAY })
       equal(await store.commit('p', [write], now), null)
       deepEqual(await read('p', write.key), [storedBy(write)])
     }
   }),
-  define('leaves the end of a record that is only compared', async ({ store, read, done, expiresByItself }) => {
+  define('keeps the end of a record that a commit only compares', async ({ store, read, done, expiresByItself }) => {
     const [ends, never] = [put('a', null, 1, { expiresAt: NOW + 1_000 }), put('b', null, 1, { expiresAt: NEVER })]
     await done('p', ends, never)
     await done('p', keep('a', ends.change.version), keep('b', never.change.version))
@@ -237,12 +237,15 @@ const expiryCases = (define: Define): ContractCase[] => [
       [null, storedBy(never)].slice(expiresByItself ? 1 : 0)
     )
   }),
-  define('sweeps many records', async ({ store, read, done, expiresByItself }) => {
-    const writes = Array.from({ length: MOST_RECORDS }, (_, at) => put(`k${at}`, null, at, { expiresAt: NOW + at }))
-    await done('p', ...writes)
-    await store.sweep(NOW + MOST_RECORDS - 2)
-    const left = await read('p', ...writes.map(({ key }) => key))
-    deepEqual(left.at(-1), writes.map(storedBy).at(-1))
-    if (!expiresByItself) equal(left.filter((record) => record !== null).length, 1)
-  })
+  define(
+    'sweeps thousands of expired records, and keeps a live one',
+    async ({ store, read, done, expiresByItself }) => {
+      const writes = Array.from({ length: MOST_RECORDS }, (_, at) => put(`k${at}`, null, at, { expiresAt: NOW + at }))
+      await done('p', ...writes)
+      await store.sweep(NOW + MOST_RECORDS - 2)
+      const left = await read('p', ...writes.map(({ key }) => key))
+      deepEqual(left.at(-1), writes.map(storedBy).at(-1))
+      if (!expiresByItself) equal(left.filter((record) => record !== null).length, 1)
+    }
+  )
 ]

@@ -20,26 +20,22 @@ const addressIn = (user: User | null): string | null | undefined => user?.email 
 
 /** The cases of `update`. `has`: true for an optional method that the suite expects. */
 export function userChangeCases(define: DefineUserCase, has: (name: OptionalUserStoreMethod) => boolean): void {
-  define(
-    'update',
-    'changes what the patch names and nothing else, and resolves to the user after it',
-    async (subject) => {
-      const { id } = await add(subject, newUser({ email: ALICE, emailVerified: false }))
-      const bob = await add(subject, newUser({ username: BOB, passwordHash: 'hash-b' }))
-      const patch: UserPatch = { emailVerified: true }
-      const changed = await method(subject.store, 'update')(id, patch)
-      deepEqual(patch, { emailVerified: true }, 'what was given is left as it was')
-      const found = await subject.store.findById(id)
-      deepEqual(saidOf(changed), saidOf(found))
-      deepEqual(
-        [found?.id, found?.username, found?.passwordHash, addressIn(found), found?.emailVerified],
-        [id, ALICE, 'hash-0', ALICE, true]
-      )
-      deepEqual(saidOf(await subject.store.findById(bob.id)), saidOf(bob), 'another user stays')
-    }
-  )
+  define('update', 'changes only the fields in the patch, and returns the changed user', async (subject) => {
+    const { id } = await add(subject, newUser({ email: ALICE, emailVerified: false }))
+    const bob = await add(subject, newUser({ username: BOB, passwordHash: 'hash-b' }))
+    const patch: UserPatch = { emailVerified: true }
+    const changed = await method(subject.store, 'update')(id, patch)
+    deepEqual(patch, { emailVerified: true }, 'what was given is left as it was')
+    const found = await subject.store.findById(id)
+    deepEqual(saidOf(changed), saidOf(found))
+    deepEqual(
+      [found?.id, found?.username, found?.passwordHash, addressIn(found), found?.emailVerified],
+      [id, ALICE, 'hash-0', ALICE, true]
+    )
+    deepEqual(saidOf(await subject.store.findById(bob.id)), saidOf(bob), 'another user stays')
+  })
 
-  define('update', 'leaves alone what is undefined, and takes an empty patch', async (subject) => {
+  define('update', 'leaves undefined fields unchanged, and accepts an empty patch', async (subject) => {
     const { id } = await add(subject, newUser({ email: ALICE, emailVerified: true }))
     for (const patch of [{}, { username: undefined, email: undefined, emailVerified: undefined }]) {
       const changed = await method(subject.store, 'update')(id, patch)
@@ -47,7 +43,7 @@ export function userChangeCases(define: DefineUserCase, has: (name: OptionalUser
     }
   })
 
-  define('update', 'removes what is null', async (subject) => {
+  define('update', 'removes a field that is null in the patch', async (subject) => {
     const { id } = await add(subject, newUser({ username: 'alice', email: ALICE, emailVerified: true }))
     await method(subject.store, 'update')(id, { email: null, emailVerified: null })
     const found = await subject.store.findById(id)
@@ -56,7 +52,7 @@ export function userChangeCases(define: DefineUserCase, has: (name: OptionalUser
     equal(found?.username, 'alice')
   })
 
-  define('update', "keeps a field of the host's or drops it, and never another value", async (subject) => {
+  define('update', 'stores a profile field exactly as given, or not at all', async (subject) => {
     const { id } = await add(subject, newUser())
     const update = method(subject.store, 'update')
     await update(id, { nickname: 'Al', city: 'Bern' })
@@ -68,7 +64,7 @@ export function userChangeCases(define: DefineUserCase, has: (name: OptionalUser
     equal(found?.['city'] ?? null, kept === 'Al' ? 'Bern' : null, 'what the second patch does not name')
   })
 
-  define('update', 'resolves to null where there is no such user, and makes none', async ({ store }) => {
+  define('update', 'returns null for an unknown user, and creates none', async ({ store }) => {
     const update = method(store, 'update')
     for (const id of ['none', ...HOSTILE_STRINGS.map(([, value]) => value)]) {
       equal(await update(id, { username: ALICE }), null)
@@ -77,7 +73,7 @@ export function userChangeCases(define: DefineUserCase, has: (name: OptionalUser
     equal(await store.findByUsername(ALICE), null)
   })
 
-  define('update', 'changes neither the id nor the password, whatever the patch says', async (subject) => {
+  define('update', 'ignores an id and a password hash in the patch', async (subject) => {
     const { id } = await add(subject, newUser())
     const changed = await method(subject.store, 'update')(id, {
       id: 'chosen',
@@ -89,21 +85,17 @@ export function userChangeCases(define: DefineUserCase, has: (name: OptionalUser
     equal((await subject.store.findByUsername(ALICE))?.passwordHash, 'hash-0')
   })
 
-  define(
-    'update',
-    'changes address and username in one step: found by the new one, and no more by the former',
-    async (subject) => {
-      const { id } = await add(subject, newUser({ email: ALICE, emailVerified: false }))
-      const changed = await method(subject.store, 'update')(id, { username: CAROL, email: CAROL, emailVerified: true })
-      for (const user of [changed, await subject.store.findById(id), await subject.store.findByUsername(CAROL)]) {
-        deepEqual([user?.id, user?.username, addressIn(user), user?.emailVerified], [id, CAROL, CAROL, true])
-      }
-      equal(await subject.store.findByUsername(ALICE), null)
-      if (!has('create')) return
-      const next = await method(subject.store, 'create')(newUser())
-      notEqual(next.id, id, 'the former name is free')
+  define('update', 'changes username and email together, and frees the former username', async (subject) => {
+    const { id } = await add(subject, newUser({ email: ALICE, emailVerified: false }))
+    const changed = await method(subject.store, 'update')(id, { username: CAROL, email: CAROL, emailVerified: true })
+    for (const user of [changed, await subject.store.findById(id), await subject.store.findByUsername(CAROL)]) {
+      deepEqual([user?.id, user?.username, addressIn(user), user?.emailVerified], [id, CAROL, CAROL, true])
     }
-  )
+    equal(await subject.store.findByUsername(ALICE), null)
+    if (!has('create')) return
+    const next = await method(subject.store, 'create')(newUser())
+    notEqual(next.id, id, 'the former name is free')
+  })
 
   define('update', 'rejects a taken username, and writes nothing of the patch', async (subject) => {
     const { id } = await add(subject, newUser({ email: ALICE, emailVerified: false }))
@@ -121,27 +113,31 @@ export function userChangeCases(define: DefineUserCase, has: (name: OptionalUser
     )
   })
 
-  define('update', 'of 20 users who take one username at once one does', async (subject) => {
-    const users: User[] = []
-    for (let index = 0; index < 20; index++)
-      users.push(await add(subject, newUser({ username: `user-${index}@example.com` })))
-    const outcomes = await parallel(20, (index) =>
-      outcomeOf(method(subject.store, 'update')(users[index]?.id ?? '', { username: CAROL, email: CAROL }))
-    )
-    deepEqual(tally(outcomes), { resolved: 1, [CODE]: 19 }, 'UsernameTakenError for the 19 others')
-    const winner = users[outcomes.indexOf('resolved')]
-    equal((await subject.store.findByUsername(CAROL))?.id, winner?.id)
-    for (const [index, user] of users.entries()) {
-      if (user !== winner)
-        equal(
-          (await subject.store.findByUsername(`user-${index}@example.com`))?.id,
-          user.id,
-          'a loser has the name of before'
-        )
+  define(
+    'update',
+    'gives a username to one of 20 users in parallel updates, and rejects the others',
+    async (subject) => {
+      const users: User[] = []
+      for (let index = 0; index < 20; index++)
+        users.push(await add(subject, newUser({ username: `user-${index}@example.com` })))
+      const outcomes = await parallel(20, (index) =>
+        outcomeOf(method(subject.store, 'update')(users[index]?.id ?? '', { username: CAROL, email: CAROL }))
+      )
+      deepEqual(tally(outcomes), { resolved: 1, [CODE]: 19 }, 'UsernameTakenError for the 19 others')
+      const winner = users[outcomes.indexOf('resolved')]
+      equal((await subject.store.findByUsername(CAROL))?.id, winner?.id)
+      for (const [index, user] of users.entries()) {
+        if (user !== winner)
+          equal(
+            (await subject.store.findByUsername(`user-${index}@example.com`))?.id,
+            user.id,
+            'a loser has the name of before'
+          )
+      }
     }
-  })
+  )
 
-  define('update', 'of an update and a create with one username at once one wins', async (subject) => {
+  define('update', 'gives a username to only one of a parallel update and create', async (subject) => {
     if (!has('create')) return
     const { id } = await add(subject, newUser())
     const outcomes = await Promise.all([
@@ -152,31 +148,35 @@ export function userChangeCases(define: DefineUserCase, has: (name: OptionalUser
     equal((await subject.store.findByUsername(CAROL))?.passwordHash, outcomes[0] === 'resolved' ? 'hash-0' : 'hash-c')
   })
 
-  define('update', 'compares the version where it is expected, if the store tells of one', async (subject) => {
-    const { id, version } = await add(subject, newUser({ emailVerified: false }))
-    if (version === undefined || version === null) return
-    const update = method(subject.store, 'update')
-    const first = await update(id, { emailVerified: true }, version)
-    equal(first?.emailVerified, true)
-    notEqual(first?.version, version, 'it is another one after each update')
-    equal(await update(id, { emailVerified: false, username: CAROL }, version), null)
-    equal(
-      await update(id, { emailVerified: false }, typeof version === 'number' ? String(version) : 0),
-      null,
-      'a value of another type is another version'
-    )
-    const found = await subject.store.findById(id)
-    deepEqual(
-      [found?.username, found?.emailVerified, found?.version],
-      [ALICE, true, first?.version],
-      'nothing is written'
-    )
-    equal((await update(id, { emailVerified: false }, first?.version ?? 0))?.emailVerified ?? false, false)
-  })
+  define(
+    'update',
+    'returns null and writes nothing for an outdated expected version, if the store has versions',
+    async (subject) => {
+      const { id, version } = await add(subject, newUser({ emailVerified: false }))
+      if (version === undefined || version === null) return
+      const update = method(subject.store, 'update')
+      const first = await update(id, { emailVerified: true }, version)
+      equal(first?.emailVerified, true)
+      notEqual(first?.version, version, 'it is another one after each update')
+      equal(await update(id, { emailVerified: false, username: CAROL }, version), null)
+      equal(
+        await update(id, { emailVerified: false }, typeof version === 'number' ? String(version) : 0),
+        null,
+        'a value of another type is another version'
+      )
+      const found = await subject.store.findById(id)
+      deepEqual(
+        [found?.username, found?.emailVerified, found?.version],
+        [ALICE, true, first?.version],
+        'nothing is written'
+      )
+      equal((await update(id, { emailVerified: false }, first?.version ?? 0))?.emailVerified ?? false, false)
+    }
+  )
 
   define(
     'update',
-    'of 20 parallel updates with one expected version one wins, if the store tells of one',
+    'applies one of 20 parallel updates with the same expected version, if the store has versions',
     async (subject) => {
       const { id, version } = await add(subject, newUser())
       if (version === undefined || version === null) return
@@ -189,7 +189,7 @@ export function userChangeCases(define: DefineUserCase, has: (name: OptionalUser
     }
   )
 
-  define('update', 'of parallel updates of different fields, and a new password, none is lost', async (subject) => {
+  define('update', 'loses no change in parallel updates of different fields and of the password', async (subject) => {
     const { id } = await add(subject, newUser({ emailVerified: false }))
     const update = method(subject.store, 'update')
     await Promise.all([
@@ -205,7 +205,7 @@ export function userChangeCases(define: DefineUserCase, has: (name: OptionalUser
   })
 
   for (const [label, value] of HOSTILE_STRINGS) {
-    define('update', `keeps a username and an email as they are: ${label}`, async (subject) => {
+    define('update', `keeps a username and an email unchanged: ${label}`, async (subject) => {
       const { id } = await add(subject, newUser())
       await method(subject.store, 'update')(id, { username: value, email: value })
       const found = await subject.store.findByUsername(value)
@@ -213,7 +213,7 @@ export function userChangeCases(define: DefineUserCase, has: (name: OptionalUser
     })
   }
 
-  define('update', 'hands out a copy', async (subject) => {
+  define('update', 'returns a copy of the user', async (subject) => {
     const { id } = await add(subject, newUser())
     const changed = await method(subject.store, 'update')(id, { emailVerified: true })
     ok(changed)

@@ -17,14 +17,14 @@ import {
 
 /** The cases of links to accounts at providers: to create, find, list and use them. */
 export function userIdentityCases(define: DefineUserCase): void {
-  define('findByIdentity', 'resolves to null where there is none', async (subject) => {
+  define('findByIdentity', 'returns null for an unknown identity', async (subject) => {
     await add(subject, newUser({ email: ALICE }))
     for (const value of ['none', ALICE, ...HOSTILE_STRINGS.map(([, one]) => one)]) {
       equal(await ownerOf(subject, { issuer: value, subject: value }), null)
     }
   })
 
-  define('linkIdentity', 'leads to that user afterwards, and is listed as it was given', async (subject) => {
+  define('linkIdentity', 'links the identity to the user, and lists the link as given', async (subject) => {
     const { id } = await add(subject, newUser())
     const bob = await add(subject, newUser({ username: BOB }))
     const link = newLink({ email: 'a@op.example', sealed: 'sealed-text', provisional: true })
@@ -44,7 +44,7 @@ export function userIdentityCases(define: DefineUserCase): void {
 
   define(
     'linkIdentity',
-    'writes nothing where the identity is linked already, to this user or to another, or where there is no such user',
+    'writes nothing when the identity is already linked or the user is unknown',
     async (subject) => {
       const { id } = await add(subject, newUser())
       const bob = await add(subject, newUser({ username: BOB }))
@@ -61,7 +61,7 @@ export function userIdentityCases(define: DefineUserCase): void {
     }
   )
 
-  define('linkIdentity', 'takes two strings for the key, compared byte by byte', async (subject) => {
+  define('linkIdentity', 'distinguishes identities by the exact bytes of issuer and subject', async (subject) => {
     const identities: Identity[] = [
       { issuer: 'a', subject: 'bc' },
       { issuer: 'ab', subject: 'c' },
@@ -88,7 +88,7 @@ export function userIdentityCases(define: DefineUserCase): void {
     }
   })
 
-  define('linkIdentity', 'of 50 users who link one identity at once one does', async (subject) => {
+  define('linkIdentity', 'links the identity to one of 50 users in parallel calls', async (subject) => {
     const users = await addMany(subject, 50)
     const outcomes = await parallel(50, (index) =>
       method(subject.store, 'linkIdentity')(users[index]?.id ?? '', newLink())
@@ -100,7 +100,7 @@ export function userIdentityCases(define: DefineUserCase): void {
       equal((await method(subject.store, 'listIdentities')(user.id)).length, user === winner ? 1 : 0)
   })
 
-  define('linkIdentity', 'of 50 parallel calls for one user and one identity one links', async (subject) => {
+  define('linkIdentity', 'links once in 50 parallel calls with the same user and identity', async (subject) => {
     const { id } = await add(subject, newUser())
     deepEqual(tally(await parallel(50, () => method(subject.store, 'linkIdentity')(id, newLink()))), {
       linked: 1,
@@ -109,30 +109,26 @@ export function userIdentityCases(define: DefineUserCase): void {
     equal((await method(subject.store, 'listIdentities')(id)).length, 1)
   })
 
-  define(
-    'listIdentities',
-    'tells the oldest first, of one issuer and of several, and hands out copies',
-    async (subject) => {
-      const { id } = await add(subject, newUser())
-      const at = (linkedAt: number, fields: Partial<LinkedIdentity>): LinkedIdentity =>
-        newLink({ linkedAt, lastUsedAt: linkedAt, ...fields })
-      const links = [
-        at(10, { subject: 'b' }),
-        at(20, { subject: 'a' }),
-        at(30, { issuer: 'https://an.example', subject: 'a' })
-      ]
-      for (const index of [1, 2, 0]) await method(subject.store, 'linkIdentity')(id, links[index] ?? newLink())
-      const listIdentities = method(subject.store, 'listIdentities')
-      const first = await listIdentities(id)
-      deepEqual(first, links)
-      for (const link of first) link.subject = 'changed'
-      deepEqual(await listIdentities(id), links)
-      for (const nobody of ['none', ALICE, ...HOSTILE_STRINGS.map(([, value]) => value)])
-        deepEqual(await listIdentities(nobody), [])
-    }
-  )
+  define('listIdentities', 'lists copies of the links of a user, oldest first, across issuers', async (subject) => {
+    const { id } = await add(subject, newUser())
+    const at = (linkedAt: number, fields: Partial<LinkedIdentity>): LinkedIdentity =>
+      newLink({ linkedAt, lastUsedAt: linkedAt, ...fields })
+    const links = [
+      at(10, { subject: 'b' }),
+      at(20, { subject: 'a' }),
+      at(30, { issuer: 'https://an.example', subject: 'a' })
+    ]
+    for (const index of [1, 2, 0]) await method(subject.store, 'linkIdentity')(id, links[index] ?? newLink())
+    const listIdentities = method(subject.store, 'listIdentities')
+    const first = await listIdentities(id)
+    deepEqual(first, links)
+    for (const link of first) link.subject = 'changed'
+    deepEqual(await listIdentities(id), links)
+    for (const nobody of ['none', ALICE, ...HOSTILE_STRINGS.map(([, value]) => value)])
+      deepEqual(await listIdentities(nobody), [])
+  })
 
-  define('useIdentity', 'notes when, and the address where it is given, of that link alone', async (subject) => {
+  define('useIdentity', 'records the time of use, and the email if given, for that link only', async (subject) => {
     const { id } = await add(subject, newUser())
     await method(subject.store, 'linkIdentity')(id, newLink({ email: 'a@op.example', sealed: 's' }))
     await method(subject.store, 'linkIdentity')(id, newLink({ subject: 'subject-1', linkedAt: newLink().linkedAt + 1 }))
@@ -155,7 +151,7 @@ export function userIdentityCases(define: DefineUserCase): void {
 
 /** The cases of `unlinkIdentity`, which must not remove the last way to sign in. */
 export function identityRemovalCases(define: DefineUserCase): void {
-  define('unlinkIdentity', 'takes that link away and no other, and frees the identity', async (subject) => {
+  define('unlinkIdentity', 'removes only the given link, and frees its identity', async (subject) => {
     const { id } = await add(subject, newUser())
     const bob = await add(subject, newUser({ username: BOB }))
     for (const index of [0, 1]) await method(subject.store, 'linkIdentity')(id, subjectOf(index))
@@ -168,7 +164,7 @@ export function identityRemovalCases(define: DefineUserCase): void {
 
   define(
     'unlinkIdentity',
-    'is unknown where this user has no such link, even if another user has it',
+    'answers unknown for a link that the user lacks, even if another user has it',
     async (subject) => {
       const { id } = await add(subject, newUser())
       const bob = await add(subject, newUser({ username: BOB }))
@@ -183,35 +179,31 @@ export function identityRemovalCases(define: DefineUserCase): void {
     }
   )
 
-  define(
-    'unlinkIdentity',
-    'leaves the last way to sign in: a password, another link or another factor has to be left',
-    async (subject) => {
-      const [alice, bob] = await addMany(subject, 2)
-      const carol = await add(subject, newUser({ username: BOB }))
-      const unlinkIdentity = method(subject.store, 'unlinkIdentity')
-      const links: Array<[owner: string, index: number]> = [
-        [alice?.id ?? '', 0],
-        [alice?.id ?? '', 1],
-        [bob?.id ?? '', 2],
-        [carol.id, 3]
-      ]
-      for (const [owner, index] of links) await method(subject.store, 'linkIdentity')(owner, subjectOf(index))
-      const outcomes: string[] = []
-      for (const [owner, index] of links) outcomes.push(await unlinkIdentity(owner, subjectOf(index), false))
-      deepEqual(outcomes, ['unlinked', 'last_sign_in_method', 'last_sign_in_method', 'unlinked'])
-      deepEqual(
-        [await ownerOf(subject, subjectOf(1)), await ownerOf(subject, subjectOf(2))],
-        [alice?.id, bob?.id],
-        'they are still there'
-      )
-      equal(await unlinkIdentity(bob?.id ?? '', subjectOf(2), true), 'unlinked', 'another factor is left')
-    }
-  )
+  define('unlinkIdentity', 'keeps the last link of a user without a password or another factor', async (subject) => {
+    const [alice, bob] = await addMany(subject, 2)
+    const carol = await add(subject, newUser({ username: BOB }))
+    const unlinkIdentity = method(subject.store, 'unlinkIdentity')
+    const links: Array<[owner: string, index: number]> = [
+      [alice?.id ?? '', 0],
+      [alice?.id ?? '', 1],
+      [bob?.id ?? '', 2],
+      [carol.id, 3]
+    ]
+    for (const [owner, index] of links) await method(subject.store, 'linkIdentity')(owner, subjectOf(index))
+    const outcomes: string[] = []
+    for (const [owner, index] of links) outcomes.push(await unlinkIdentity(owner, subjectOf(index), false))
+    deepEqual(outcomes, ['unlinked', 'last_sign_in_method', 'last_sign_in_method', 'unlinked'])
+    deepEqual(
+      [await ownerOf(subject, subjectOf(1)), await ownerOf(subject, subjectOf(2))],
+      [alice?.id, bob?.id],
+      'they are still there'
+    )
+    equal(await unlinkIdentity(bob?.id ?? '', subjectOf(2), true), 'unlinked', 'another factor is left')
+  })
 
   define(
     'unlinkIdentity',
-    'of parallel calls for all links of a user without a password one is refused',
+    'keeps one link when parallel calls remove all links of a user without a password',
     async (subject) => {
       const users = await addMany(subject, ROUNDS)
       for (const [round, { id }] of users.entries()) {
@@ -226,7 +218,7 @@ export function identityRemovalCases(define: DefineUserCase): void {
     }
   )
 
-  define('unlinkIdentity', 'of 50 parallel calls for one link one takes it away', async (subject) => {
+  define('unlinkIdentity', 'removes the link in one of 50 parallel calls', async (subject) => {
     const { id } = await add(subject, newUser())
     await method(subject.store, 'linkIdentity')(id, newLink())
     deepEqual(

@@ -42,7 +42,7 @@ const idsOf = (users: readonly User[]): string[] => users.map(({ id }) => id).to
 
 /** The cases of `list` and `setDisabled`. `has`: true for an optional method that the suite expects. */
 export function userListCases(define: DefineUserCase, has: (name: OptionalUserStoreMethod) => boolean): void {
-  define('list', 'has every user once in pages of any size, the newest first', async (subject) => {
+  define('list', 'lists every user once, newest first, in pages of any size', async (subject) => {
     deepEqual(await walk(subject, { limit: 10 }), [])
     const users = await addMany(subject, 25)
     for (const limit of [1, 7, 25, 100]) {
@@ -56,26 +56,30 @@ export function userListCases(define: DefineUserCase, has: (name: OptionalUserSt
     }
   })
 
-  define('list', 'repeats nobody and skips nobody who stays, while others come and go', async (subject) => {
-    const users = await addMany(subject, 30)
-    const going = users.filter((_, index) => index % 3 === 0)
-    const staying = users.filter((_, index) => index % 3 !== 0)
-    const found = await walk(subject, { limit: 4 }, async (page) => {
-      if (page > 8) return
-      await add(subject, newUser({ username: `new-${page}@example.com` }))
-      const gone = going[page]
-      if (has('remove') && gone !== undefined) await method(subject.store, 'remove')(gone.id)
-    })
-    const ids = found.map(({ id }) => id)
-    equal(new Set(ids).size, ids.length, 'nobody twice')
-    deepEqual(
-      staying.filter(({ id }) => !ids.includes(id)),
-      [],
-      'everybody who stays'
-    )
-  })
+  define(
+    'list',
+    'neither repeats nor skips a remaining user when users are added and removed between pages',
+    async (subject) => {
+      const users = await addMany(subject, 30)
+      const going = users.filter((_, index) => index % 3 === 0)
+      const staying = users.filter((_, index) => index % 3 !== 0)
+      const found = await walk(subject, { limit: 4 }, async (page) => {
+        if (page > 8) return
+        await add(subject, newUser({ username: `new-${page}@example.com` }))
+        const gone = going[page]
+        if (has('remove') && gone !== undefined) await method(subject.store, 'remove')(gone.id)
+      })
+      const ids = found.map(({ id }) => id)
+      equal(new Set(ids).size, ids.length, 'nobody twice')
+      deepEqual(
+        staying.filter(({ id }) => !ids.includes(id)),
+        [],
+        'everybody who stays'
+      )
+    }
+  )
 
-  define('list', 'finds by the beginning of the username alone', async (subject) => {
+  define('list', 'filters users by an exact prefix of the username', async (subject) => {
     const { id } = await add(subject, newUser())
     const bob = await add(subject, newUser({ username: BOB }))
     const found = async (prefix: string): Promise<string[]> => idsOf(await walk(subject, { limit: 10, prefix }))
@@ -86,7 +90,7 @@ export function userListCases(define: DefineUserCase, has: (name: OptionalUserSt
       deepEqual(await found(none), [], none.slice(0, 20))
   })
 
-  define('list', 'finds by the whole email in any case of its ASCII letters', async (subject) => {
+  define('list', 'filters users by the whole email, in any case of its ASCII letters', async (subject) => {
     const { id } = await add(subject, newUser({ email: ALICE }))
     await add(subject, newUser({ username: BOB, email: BOB }))
     const found = async (email: string): Promise<string[]> => idsOf(await walk(subject, { limit: 10, email }))
@@ -96,7 +100,7 @@ export function userListCases(define: DefineUserCase, has: (name: OptionalUserSt
   })
 
   if (has('linkIdentity'))
-    define('list', 'finds by the connection of a link', async (subject) => {
+    define('list', 'filters users by the connection of a link, and lists each once', async (subject) => {
       if (subject.store.linkIdentity === undefined) return
       const { id } = await add(subject, newUser())
       await add(subject, newUser({ username: BOB }))
@@ -108,13 +112,13 @@ export function userListCases(define: DefineUserCase, has: (name: OptionalUserSt
       for (const none of ['other', '', ...HOSTILE_STRINGS.map(([, value]) => value)]) deepEqual(await found(none), [])
     })
 
-  define('list', 'hands out copies', async (subject) => {
+  define('list', 'returns copies of users', async (subject) => {
     const { id } = await add(subject, newUser())
     for (const user of await method(subject.store, 'list')({ limit: 1 })) user.username = 'changed'
     equal((await subject.store.findById(id))?.username, ALICE)
   })
 
-  define('setDisabled', 'sets and removes the mark of that user, any number of times', async (subject) => {
+  define('setDisabled', 'disables and enables only that user, and is idempotent', async (subject) => {
     const { id } = await add(subject, newUser())
     const bob = await add(subject, newUser({ username: BOB }))
     const set = method(subject.store, 'setDisabled')
@@ -126,7 +130,7 @@ export function userListCases(define: DefineUserCase, has: (name: OptionalUserSt
     equal((await subject.store.findById(bob.id))?.disabled ?? false, false)
   })
 
-  define('setDisabled', 'resolves to false where there is no user, and makes none', async ({ store }) => {
+  define('setDisabled', 'returns false for an unknown user, and creates none', async ({ store }) => {
     for (const id of ['none', ...HOSTILE_STRINGS.map(([, value]) => value)]) {
       equal(await method(store, 'setDisabled')(id, true), false)
       equal(await store.findById(id), null)
@@ -134,7 +138,7 @@ export function userListCases(define: DefineUserCase, has: (name: OptionalUserSt
   })
 
   if (has('setPasswordHash'))
-    define('setDisabled', 'loses no new password that is written at the same time', async (subject) => {
+    define('setDisabled', 'keeps a password hash that a parallel call writes', async (subject) => {
       const { id } = await add(subject, newUser())
       await parallel(2, async (index) => {
         if (index === 0) await method(subject.store, 'setDisabled')(id, true)

@@ -26,24 +26,20 @@ function saidBut(user: User | null): Record<string, unknown> {
 
 /** The cases of `remove`. `has`: true for an optional method that the suite expects. */
 export function userRemovalCases(define: DefineUserCase, has: (name: OptionalUserStoreMethod) => boolean): void {
-  define(
-    'remove',
-    'removes that user alone, under id and username, and does nothing where there is none',
-    async (subject) => {
-      const { id } = await add(subject, newUser({ email: ALICE }))
-      const bob = await add(subject, newUser({ username: BOB }))
-      const remove = method(subject.store, 'remove')
-      for (const given of ['none', ALICE, ...HOSTILE_STRINGS.map(([, value]) => value)]) await remove(given)
-      ok(await subject.store.findById(id), 'a username is no id')
-      await remove(id)
-      await remove(id)
-      equal(await subject.store.findById(id), null)
-      equal(await subject.store.findByUsername(ALICE), null)
-      deepEqual(saidBut(await subject.store.findByUsername(BOB)), saidBut(bob))
-    }
-  )
+  define('remove', 'removes only the user with that id, and ignores an unknown id', async (subject) => {
+    const { id } = await add(subject, newUser({ email: ALICE }))
+    const bob = await add(subject, newUser({ username: BOB }))
+    const remove = method(subject.store, 'remove')
+    for (const given of ['none', ALICE, ...HOSTILE_STRINGS.map(([, value]) => value)]) await remove(given)
+    ok(await subject.store.findById(id), 'a username is no id')
+    await remove(id)
+    await remove(id)
+    equal(await subject.store.findById(id), null)
+    equal(await subject.store.findByUsername(ALICE), null)
+    deepEqual(saidBut(await subject.store.findByUsername(BOB)), saidBut(bob))
+  })
 
-  define('remove', 'frees the username, for a user with another id', async (subject) => {
+  define('remove', 'frees the username for a new user with another id', async (subject) => {
     if (!has('create')) return
     const create = method(subject.store, 'create')
     const first = await create(newUser({ emailVerified: true }))
@@ -54,13 +50,13 @@ export function userRemovalCases(define: DefineUserCase, has: (name: OptionalUse
     equal(await subject.store.findById(first.id), null)
   })
 
-  define('remove', 'twenty at once all resolve', async (subject) => {
+  define('remove', 'resolves in each of 20 parallel calls for the same user', async (subject) => {
     const { id } = await add(subject, newUser())
     deepEqual(tally(await parallel(20, () => outcomeOf(method(subject.store, 'remove')(id)))), { resolved: 20 })
     equal(await subject.store.findById(id), null)
   })
 
-  define('remove', 'beats whatever is written at the same time: nothing brings the user back', async (subject) => {
+  define('remove', 'removes the user despite parallel writes, and later writes find no user', async (subject) => {
     const { id } = await add(subject, newUser({ emailVerified: false }))
     const { store } = subject
     const writes = (): Array<Promise<unknown>> => [
@@ -83,7 +79,7 @@ export function userRemovalCases(define: DefineUserCase, has: (name: OptionalUse
     equal(await store.findById(id), null)
   })
 
-  define('remove', 'takes the links of the user along, and frees the identities', async (subject) => {
+  define('remove', 'removes the links of the user, and frees their identities', async (subject) => {
     if (!has('linkIdentity')) return
     const { store } = subject
     const { id } = await add(subject, newUser())
@@ -105,7 +101,7 @@ export function userRemovalCases(define: DefineUserCase, has: (name: OptionalUse
     equal(await method(store, 'linkIdentity')(bob.id, subjectOf(0)), 'linked')
   })
 
-  define('remove', 'leaves no link that is made at the same time', async (subject) => {
+  define('remove', 'leaves no link that a parallel call adds', async (subject) => {
     if (!has('linkIdentity')) return
     const { store } = subject
     const users = await addMany(subject, ROUNDS)
@@ -125,7 +121,7 @@ export function userRemovalCases(define: DefineUserCase, has: (name: OptionalUse
 export function userVerificationCases(define: DefineUserCase): void {
   define(
     'setEmailVerified',
-    'marks no address but the one that it names: of the user by then, which is the username where there is no other',
+    'verifies a user only if the given address is their email, or their username if they have no email',
     async (subject) => {
       const { id } = await add(subject, newUser({ email: ALICE, emailVerified: false }))
       const bob = await add(subject, newUser({ username: BOB, emailVerified: false }))
@@ -142,7 +138,7 @@ export function userVerificationCases(define: DefineUserCase): void {
     }
   )
 
-  define('setEmailVerified', 'is idempotent, and does nothing where there is no such user', async (subject) => {
+  define('setEmailVerified', 'verifies only that user, is idempotent, and ignores an unknown id', async (subject) => {
     const { id } = await add(subject, newUser({ email: ALICE, emailVerified: false }))
     const bob = await add(subject, newUser({ username: BOB, emailVerified: false }))
     const setVerified = method(subject.store, 'setEmailVerified')
@@ -156,7 +152,7 @@ export function userVerificationCases(define: DefineUserCase): void {
 
   define(
     'setEmailVerified',
-    'keeps when the address was proved, where it keeps that at all, and only for the address that it names',
+    'sets emailProvedAt only for the current address and a given time, if the store has the field',
     async (subject) => {
       const { id } = await add(subject, newUser({ email: ALICE, emailVerified: true, emailProvedAt: 0 }))
       const setVerified = method(subject.store, 'setEmailVerified')

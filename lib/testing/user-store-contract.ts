@@ -57,7 +57,7 @@ export function userStoreContract(
     })
   }
 
-  define(null, 'resolves to null where there is none', async ({ store }) => {
+  define(null, 'returns null for an unknown id or username', async ({ store }) => {
     equal(await store.findById('none'), null)
     equal(await store.findByUsername('none'), null)
     for (const [, value] of HOSTILE_STRINGS) {
@@ -66,7 +66,7 @@ export function userStoreContract(
     }
   })
 
-  define(null, 'finds all users with one email, whatever the case of its letters', async (subject) => {
+  define(null, 'finds a user by the whole email, in any case of its letters', async (subject) => {
     const { store } = subject
     if (store.findByEmail === undefined) return
     const idsBy = async (email: string): Promise<string[]> =>
@@ -90,7 +90,7 @@ export function userStoreContract(
     equal(await subject.store.findById(ALICE), null, 'a username is no id')
   })
 
-  define(null, 'hands out copies', async (subject) => {
+  define(null, 'returns copies of users', async (subject) => {
     const alice = await add(subject, newUser())
     const first = await subject.store.findById(alice.id)
     ok(first)
@@ -103,7 +103,7 @@ export function userStoreContract(
     notEqual(second?.disabled, true)
   })
 
-  define('create', 'returns the user with an id of its own and all that was given', async ({ store }) => {
+  define('create', 'returns the user as given, with a generated id', async ({ store }) => {
     const given = newUser({ email: ALICE, emailVerified: false })
     const created = await method(store, 'create')(given)
     ok(typeof created.id === 'string' && created.id.length > 0)
@@ -118,32 +118,28 @@ export function userStoreContract(
     deepEqual(given, newUser({ email: ALICE, emailVerified: false }), 'what was given is left as it was')
   })
 
-  define(
-    'create',
-    'keeps an email that is not the username, or tells of no email but the username',
-    async ({ store }) => {
-      const created = await method(store, 'create')(newUser({ email: 'apart@example.com' }))
-      for (const user of [created, await store.findById(created.id)]) {
-        ok(user)
-        equal(user.username, ALICE)
-        ok([undefined, null, 'apart@example.com', ALICE].includes(user.email), `nobody's address: ${user.email}`)
-      }
+  define('create', 'returns the given email, the username or nothing as the email', async ({ store }) => {
+    const created = await method(store, 'create')(newUser({ email: 'apart@example.com' }))
+    for (const user of [created, await store.findById(created.id)]) {
+      ok(user)
+      equal(user.username, ALICE)
+      ok([undefined, null, 'apart@example.com', ALICE].includes(user.email), `nobody's address: ${user.email}`)
     }
-  )
+  })
 
-  define('create', 'makes the id itself, whatever fields are given', async ({ store }) => {
+  define('create', 'generates the id, and ignores a given one', async ({ store }) => {
     const created = await method(store, 'create')(newUser({ id: 'chosen' }))
     notEqual(created.id, 'chosen')
     equal(await store.findById('chosen'), null)
   })
 
-  define('create', 'rejects a taken username and leaves the user as it was', async ({ store }) => {
+  define('create', 'rejects a taken username, and leaves its user unchanged', async ({ store }) => {
     const first = await method(store, 'create')(newUser())
     await rejects(method(store, 'create')(newUser({ passwordHash: 'hash-other' })), { code: CODE })
     deepEqual(saidOf(await store.findByUsername(ALICE)), saidOf(first))
   })
 
-  define('create', 'of 50 parallel calls with one username one resolves', async ({ store }) => {
+  define('create', 'creates one user in 50 parallel calls with the same username', async ({ store }) => {
     const outcomes = await parallel(50, (index) =>
       outcomeOf(method(store, 'create')(newUser({ passwordHash: `hash-${index}` })))
     )
@@ -156,15 +152,19 @@ export function userStoreContract(
     )
   })
 
-  define('create', 'of 50 parallel calls with 50 usernames all resolve, each with an id', async ({ store }) => {
-    const users = await parallel(50, (index) =>
-      method(store, 'create')(newUser({ username: `user-${index}@example.com` }))
-    )
-    equal(new Set(users.map(({ id }) => id)).size, 50)
-  })
+  define(
+    'create',
+    'creates 50 users with different ids in 50 parallel calls with different usernames',
+    async ({ store }) => {
+      const users = await parallel(50, (index) =>
+        method(store, 'create')(newUser({ username: `user-${index}@example.com` }))
+      )
+      equal(new Set(users.map(({ id }) => id)).size, 50)
+    }
+  )
 
   for (const [label, value] of HOSTILE_STRINGS) {
-    define('create', `keeps a username and a hash as they are: ${label}`, async ({ store }) => {
+    define('create', `keeps a username and a hash unchanged: ${label}`, async ({ store }) => {
       const created = await method(store, 'create')({ username: value, passwordHash: value })
       const found = await store.findByUsername(value)
       equal(found?.id, created.id)
@@ -175,7 +175,7 @@ export function userStoreContract(
     })
   }
 
-  define('setPasswordHash', 'replaces, and says whether there is such a user', async (subject) => {
+  define('setPasswordHash', 'replaces the hash, and returns whether the user exists', async (subject) => {
     const { id } = await add(subject, newUser())
     const set = method(subject.store, 'setPasswordHash')
     equal(await set(id, 'hash-1'), true)
@@ -187,7 +187,7 @@ export function userStoreContract(
     }
   })
 
-  define('setPasswordHash', 'compares where `expected` is given', async (subject) => {
+  define('setPasswordHash', 'replaces the hash only if it equals `expected`', async (subject) => {
     const { id } = await add(subject, newUser())
     const set = method(subject.store, 'setPasswordHash')
     equal(await set(id, 'hash-1', 'another'), false)
@@ -197,49 +197,61 @@ export function userStoreContract(
     equal((await subject.store.findById(id))?.passwordHash, 'hash-1')
   })
 
-  define('setPasswordHash', 'removes the hash with null, and compares before', async (subject) => {
-    const { id } = await add(subject, newUser())
-    const set = method(subject.store, 'setPasswordHash')
-    equal(await set(id, null, 'another'), false)
-    equal((await subject.store.findById(id))?.passwordHash, 'hash-0', 'nothing is written')
-    equal(await set(id, null, 'hash-0'), true)
-    equal((await subject.store.findById(id))?.passwordHash, null)
-    equal(await set(id, 'hash-1', 'hash-0'), false, 'a new hash of the removed password is not written')
-    equal(await set('none', null), false)
-  })
-
-  define('setPasswordHash', 'tells of `changedAt` as it was, or not at all', async (subject) => {
-    const { id } = await add(subject, newUser())
-    const set = method(subject.store, 'setPasswordHash')
-    const changedAt = async (): Promise<number | null> => {
-      const at = (await subject.store.findById(id))?.passwordChangedAt
-      return at === undefined || at === null ? null : Number(at)
+  define(
+    'setPasswordHash',
+    'removes the hash if the new one is null and the old one equals `expected`',
+    async (subject) => {
+      const { id } = await add(subject, newUser())
+      const set = method(subject.store, 'setPasswordHash')
+      equal(await set(id, null, 'another'), false)
+      equal((await subject.store.findById(id))?.passwordHash, 'hash-0', 'nothing is written')
+      equal(await set(id, null, 'hash-0'), true)
+      equal((await subject.store.findById(id))?.passwordHash, null)
+      equal(await set(id, 'hash-1', 'hash-0'), false, 'a new hash of the removed password is not written')
+      equal(await set('none', null), false)
     }
-    const AT = 1_767_225_600_000
-    equal(await set(id, 'hash-1', 'hash-0', AT), true)
-    const told = await changedAt()
-    ok(told === null || told === AT, 'the time that was given, to the millisecond')
-    equal(await set(id, 'hash-2', 'another', AT + 1000), false)
-    equal(await set(id, 'hash-2', 'hash-1'), true)
-    equal(
-      await changedAt(),
-      told,
-      'a new hash of the same password does not move it, and neither does one that is not written'
-    )
-    equal(await set(id, 'hash-3', undefined, AT + 2000), true)
-    equal(await changedAt(), told === null ? null : AT + 2000, 'whatever hash was there')
-  })
+  )
 
-  define('setPasswordHash', 'of 50 parallel compare-and-sets from one hash one wins', async (subject) => {
-    const { id } = await add(subject, newUser())
-    const results = await parallel(50, (index) =>
-      method(subject.store, 'setPasswordHash')(id, `next-${index}`, 'hash-0')
-    )
-    equal(results.filter(Boolean).length, 1)
-    equal((await subject.store.findById(id))?.passwordHash, `next-${results.indexOf(true)}`)
-  })
+  define(
+    'setPasswordHash',
+    'sets `passwordChangedAt` to the given time when it writes the hash, if the store keeps it',
+    async (subject) => {
+      const { id } = await add(subject, newUser())
+      const set = method(subject.store, 'setPasswordHash')
+      const changedAt = async (): Promise<number | null> => {
+        const at = (await subject.store.findById(id))?.passwordChangedAt
+        return at === undefined || at === null ? null : Number(at)
+      }
+      const AT = 1_767_225_600_000
+      equal(await set(id, 'hash-1', 'hash-0', AT), true)
+      const told = await changedAt()
+      ok(told === null || told === AT, 'the time that was given, to the millisecond')
+      equal(await set(id, 'hash-2', 'another', AT + 1000), false)
+      equal(await set(id, 'hash-2', 'hash-1'), true)
+      equal(
+        await changedAt(),
+        told,
+        'a new hash of the same password does not move it, and neither does one that is not written'
+      )
+      equal(await set(id, 'hash-3', undefined, AT + 2000), true)
+      equal(await changedAt(), told === null ? null : AT + 2000, 'whatever hash was there')
+    }
+  )
 
-  define('setPasswordHash', 'changes that user only', async (subject) => {
+  define(
+    'setPasswordHash',
+    'replaces the hash in one of 50 parallel calls with the same `expected`',
+    async (subject) => {
+      const { id } = await add(subject, newUser())
+      const results = await parallel(50, (index) =>
+        method(subject.store, 'setPasswordHash')(id, `next-${index}`, 'hash-0')
+      )
+      equal(results.filter(Boolean).length, 1)
+      equal((await subject.store.findById(id))?.passwordHash, `next-${results.indexOf(true)}`)
+    }
+  )
+
+  define('setPasswordHash', 'changes only the hash of that user', async (subject) => {
     const { id } = await add(subject, newUser())
     const bob = await add(subject, newUser({ username: BOB }))
     await method(subject.store, 'setPasswordHash')(id, 'hash-1', 'hash-0')

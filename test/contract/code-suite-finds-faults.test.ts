@@ -19,7 +19,7 @@ const FAULTS: Fault[] = [
         }
       }
     },
-    found: ['codes: redeems one of 50 parallel redemptions, and ends the family on the next']
+    found: ['codes: redeems a code once in 50 parallel redemptions, and ends its family on the second']
   },
   {
     name: 'a redemption that forgets the code',
@@ -39,7 +39,7 @@ const FAULTS: Fault[] = [
     found: [
       'codes: ends only the family of a code that is used twice, however late',
       'codes: ends a code and its family on a wrong secret',
-      'codes: sweeps expired codes, and keeps unredeemed and redeemed ones'
+      'codes: sweeps expired codes, and keeps valid and redeemed ones'
     ]
   },
   {
@@ -87,7 +87,7 @@ const FAULTS: Fault[] = [
           await tokens.createCode({ ...code, codeExpiresAt: code.codeExpiresAt + off }, use)
       }
     }),
-    found: [`codes: ${off > 0 ? 'does not find a code 0' : 'redeems a code -1'} ms from codeExpiresAt`]
+    found: [`codes: ${off > 0 ? 'does not find a code at' : 'redeems a code 1 ms before'} codeExpiresAt`]
   })),
   {
     name: 'a code that is created before its session is checked',
@@ -158,7 +158,7 @@ const FAULTS: Fault[] = [
     }),
     found: [
       'codes: revokeSession ends a code',
-      'codes: ends the codes and families of an ended session, except offline ones of other clients'
+      'codes: ends the codes and families of an ended session, except offline families of other clients'
     ]
   },
   {
@@ -186,7 +186,7 @@ const FAULTS: Fault[] = [
         }
       }
     }),
-    found: ['codes: ends the codes and families of an ended session, except offline ones of other clients'],
+    found: ['codes: ends the codes and families of an ended session, except offline families of other clients'],
     only: true
   },
   {

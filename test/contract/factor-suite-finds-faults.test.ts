@@ -173,7 +173,7 @@ const FAULTS: readonly Fault[] = [
         return { outcome: 'added', codesStored: true }
       }
     }),
-    found: ['stores the recovery codes of one of parallel enrolments, and reports which'],
+    found: ['stores the recovery codes of one of 20 parallel enrolments, and reports which one'],
     only: true
   },
   {
@@ -367,7 +367,7 @@ const FAULTS: readonly Fault[] = [
         }
       }
     },
-    found: ['changes the device epoch after each change of the factors only']
+    found: ['changes the device epoch with each change of factors or two-step sign-in, but not on a use or rename']
   },
   {
     name: 'a device epoch that is read and written in two steps',

@@ -27,9 +27,9 @@ const MISTAKES: Record<
       }
     },
     found: [
-      'linkIdentity: of 50 users who link one identity at once one does',
-      'linkIdentity: of 50 parallel calls for one user and one identity one links',
-      'createWithIdentity: of one and a link, or a sign-up with that name, at once one wins'
+      'linkIdentity: links the identity to one of 50 users in parallel calls',
+      'linkIdentity: links once in 50 parallel calls with the same user and identity',
+      'createWithIdentity: never shares its identity or username with a parallel linkIdentity or create'
     ]
   },
   'counts the links and unlinks in two steps': {
@@ -40,13 +40,13 @@ const MISTAKES: Record<
         return await store.unlinkIdentity(userId, identity, otherFactors || left > 1)
       }
     }),
-    found: ['unlinkIdentity: of parallel calls for all links of a user without a password one is refused']
+    found: ['unlinkIdentity: keeps one link when parallel calls remove all links of a user without a password']
   },
   'unlinks the last way to sign in': {
     make: (store) => ({
       unlinkIdentity: async (userId, identity) => await store.unlinkIdentity(userId, identity, true)
     }),
-    found: ['unlinkIdentity: leaves the last way to sign in: a password, another link or another factor has to be left']
+    found: ['unlinkIdentity: keeps the last link of a user without a password or another factor']
   },
   'ignores a remaining password': {
     make: (store) => ({
@@ -58,20 +58,20 @@ const MISTAKES: Record<
           : await store.unlinkIdentity(userId, identity, otherFactors)
       }
     }),
-    found: ['unlinkIdentity: leaves the last way to sign in: a password, another link or another factor has to be left']
+    found: ['unlinkIdentity: keeps the last link of a user without a password or another factor']
   },
   'ignores other factors': {
     make: (store) => ({
       unlinkIdentity: async (userId, identity) => await store.unlinkIdentity(userId, identity, false)
     }),
-    found: ['unlinkIdentity: leaves the last way to sign in: a password, another link or another factor has to be left']
+    found: ['unlinkIdentity: keeps the last link of a user without a password or another factor']
   },
   'unlinks an identity of another user': {
     make: (store) => ({
       unlinkIdentity: async (userId, identity, otherFactors) =>
         await store.unlinkIdentity((await store.findByIdentity(identity))?.id ?? userId, identity, otherFactors)
     }),
-    found: ['unlinkIdentity: is unknown where this user has no such link, even if another user has it']
+    found: ['unlinkIdentity: answers unknown for a link that the user lacks, even if another user has it']
   },
   'creates the user and links in two steps': {
     make: (store) => ({
@@ -82,8 +82,8 @@ const MISTAKES: Record<
       }
     }),
     found: [
-      'createWithIdentity: leaves nothing of a call that meets a taken username or a taken identity',
-      'createWithIdentity: of 50 parallel calls with one identity one resolves, and nobody else is there'
+      'createWithIdentity: rejects a taken username or identity, and writes nothing',
+      'createWithIdentity: creates one user in 50 parallel calls with the same identity'
     ]
   },
   'links an identity to an existing user with the same username': {
@@ -95,7 +95,7 @@ const MISTAKES: Record<
         return known
       }
     }),
-    found: ['createWithIdentity: leaves nothing of a call that meets a taken username or a taken identity']
+    found: ['createWithIdentity: rejects a taken username or identity, and writes nothing']
   },
   'identifies by the subject alone': {
     make: (store) => {
@@ -105,7 +105,7 @@ const MISTAKES: Record<
         linkIdentity: async (id, link) => await store.linkIdentity(id, bare(link))
       }
     },
-    found: ['linkIdentity: takes two strings for the key, compared byte by byte']
+    found: ['linkIdentity: distinguishes identities by the exact bytes of issuer and subject']
   },
   'joins issuer and subject into one string': {
     make: (store) => {
@@ -119,7 +119,7 @@ const MISTAKES: Record<
         linkIdentity: async (id, link) => await store.linkIdentity(id, joined(link))
       }
     },
-    found: ['linkIdentity: takes two strings for the key, compared byte by byte']
+    found: ['linkIdentity: distinguishes identities by the exact bytes of issuer and subject']
   },
   'compares subjects without regard to case': {
     make: (store) => {
@@ -129,7 +129,7 @@ const MISTAKES: Record<
         linkIdentity: async (id, link) => await store.linkIdentity(id, folded(link))
       }
     },
-    found: ['linkIdentity: takes two strings for the key, compared byte by byte']
+    found: ['linkIdentity: distinguishes identities by the exact bytes of issuer and subject']
   },
   'moves a taken identity to the last user': {
     make: (store) => ({
@@ -139,10 +139,7 @@ const MISTAKES: Record<
         return await store.linkIdentity(userId, link)
       }
     }),
-    found: [
-      'linkIdentity: writes nothing where the identity is linked already, to this user or to ' +
-        'another, or where there is no such user'
-    ]
+    found: ['linkIdentity: writes nothing when the identity is already linked or the user is unknown']
   },
   'overwrites an existing link': {
     make: (store) => ({
@@ -155,20 +152,17 @@ const MISTAKES: Record<
         return outcome
       }
     }),
-    found: [
-      'linkIdentity: writes nothing where the identity is linked already, to this user or to ' +
-        'another, or where there is no such user'
-    ]
+    found: ['linkIdentity: writes nothing when the identity is already linked or the user is unknown']
   },
   'drops the sealed value': {
     make: (store) => ({ linkIdentity: async (id, { sealed: _sealed, ...link }) => await store.linkIdentity(id, link) }),
-    found: ['linkIdentity: leads to that user afterwards, and is listed as it was given']
+    found: ['linkIdentity: links the identity to the user, and lists the link as given']
   },
   'drops the provisional flag of a link': {
     make: (store) => ({
       linkIdentity: async (id, { provisional: _provisional, ...link }) => await store.linkIdentity(id, link)
     }),
-    found: ['linkIdentity: leads to that user afterwards, and is listed as it was given']
+    found: ['linkIdentity: links the identity to the user, and lists the link as given']
   },
   'creates a link by using it': {
     make(store) {
@@ -183,7 +177,7 @@ const MISTAKES: Record<
           (used.has(identity.subject) ? await store.findByUsername(ALICE) : null)
       }
     },
-    found: ['useIdentity: notes when, and the address where it is given, of that link alone']
+    found: ['useIdentity: records the time of use, and the email if given, for that link only']
   },
   'removes the email address when none is given': {
     make: (store) => ({
@@ -191,11 +185,11 @@ const MISTAKES: Record<
         await store.useIdentity(identity, at, email ?? '')
       }
     }),
-    found: ['useIdentity: notes when, and the address where it is given, of that link alone']
+    found: ['useIdentity: records the time of use, and the email if given, for that link only']
   },
   'lists the newest link first': {
     make: (store) => ({ listIdentities: async (id) => (await store.listIdentities(id)).toReversed() }),
-    found: ['listIdentities: tells the oldest first, of one issuer and of several, and hands out copies']
+    found: ['listIdentities: lists copies of the links of a user, oldest first, across issuers']
   },
   'removes the user but not the links': {
     make(store) {
@@ -215,8 +209,8 @@ const MISTAKES: Record<
       }
     },
     found: [
-      'remove: takes the links of the user along, and frees the identities',
-      'remove: leaves no link that is made at the same time'
+      'remove: removes the links of the user, and frees their identities',
+      'remove: leaves no link that a parallel call adds'
     ]
   },
   'checks the user and links in two steps': {
@@ -234,7 +228,7 @@ const MISTAKES: Record<
         findByIdentity: async (identity) => (await store.findByIdentity(identity)) ?? late.get(identity.subject) ?? null
       }
     },
-    found: ['remove: leaves no link that is made at the same time']
+    found: ['remove: leaves no link that a parallel call adds']
   }
 }
 

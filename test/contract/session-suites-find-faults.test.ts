@@ -15,7 +15,7 @@ const FAULTS: Fault[] = [
       }
     }),
     found: [
-      'browserSessions: rejects the replaced secret 0 ms from ten seconds',
+      'browserSessions: rejects the replaced secret 10000 ms after a renewal',
       'browserSessions: keeps strings unchanged: quotes'
     ]
   },
@@ -39,8 +39,8 @@ const FAULTS: Fault[] = [
       }
     },
     found: [
-      'browserSessions: renews nothing by a replaced or unknown secret',
-      'browserSessions: leaves the kept session with the new secret only, and its proofs'
+      'browserSessions: renews no session by a replaced or unknown secret',
+      'browserSessions: revokeSessionsOfUser keeps the excepted session with its proofs, under the new secret only'
     ]
   },
   {
@@ -57,7 +57,7 @@ const FAULTS: Fault[] = [
       }
     }),
     found: [
-      'browserSessions: leaves the kept session with the new secret only, and its proofs',
+      'browserSessions: revokeSessionsOfUser keeps the excepted session with its proofs, under the new secret only',
       'codes of a session: creates no code for a wrong or long replaced secret'
     ]
   },
@@ -114,7 +114,7 @@ const FAULTS: Fault[] = [
       }
     }),
     found: ['idleExpiresAt', 'expiresAt'].map(
-      (what) => `browserSessions: ${off > 0 ? 'finds a session -1' : 'does not find a session 0'} ms from ${what}`
+      (what) => `browserSessions: ${off > 0 ? 'finds a session 1 ms before' : 'does not find a session at'} ${what}`
     )
   })),
   {
@@ -150,10 +150,7 @@ const FAULTS: Fault[] = [
         }
       }
     }),
-    found: [
-      'consents: does not find a consent 0 ms from expiresAt',
-      'consents: does not find a consent 1 ms from expiresAt'
-    ]
+    found: ['consents: does not find a consent at expiresAt', 'consents: does not find a consent 1 ms after expiresAt']
   },
   {
     name: 'a sweep that removes valid records',
@@ -163,7 +160,7 @@ const FAULTS: Fault[] = [
       }
     }),
     found: [
-      'codes: sweeps expired codes, and keeps unredeemed and redeemed ones',
+      'codes: sweeps expired codes, and keeps valid and redeemed ones',
       'browserSessions: sweeps expired sessions, and keeps live ones',
       'consents: sweeps expired consents, and keeps valid ones'
     ]

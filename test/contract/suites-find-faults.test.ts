@@ -33,7 +33,7 @@ t.test('userStoreContract finds a setPasswordHash that compares and writes in tw
     }
   })
   const names = await failing(userStoreContract(async () => ({ store: racy(memoryUserStore()) })))
-  t.same(names, ['setPasswordHash: of 50 parallel compare-and-sets from one hash one wins'])
+  t.same(names, ['setPasswordHash: replaces the hash in one of 50 parallel calls with the same `expected`'])
 })
 
 const MISTAKES: Record<
@@ -50,9 +50,9 @@ const MISTAKES: Record<
       }
     }),
     found: [
-      'update: of parallel updates of different fields, and a new password, none is lost',
-      'update: compares the version where it is expected, if the store tells of one',
-      'update: of 20 parallel updates with one expected version one wins, if the store tells of one'
+      'update: loses no change in parallel updates of different fields and of the password',
+      'update: returns null and writes nothing for an outdated expected version, if the store has versions',
+      'update: applies one of 20 parallel updates with the same expected version, if the store has versions'
     ]
   },
   'compares the version in a separate step': {
@@ -64,7 +64,7 @@ const MISTAKES: Record<
         return await store.update(id, patch)
       }
     }),
-    found: ['update: of 20 parallel updates with one expected version one wins, if the store tells of one']
+    found: ['update: applies one of 20 parallel updates with the same expected version, if the store has versions']
   },
   'checks the username in a separate step without a unique index': {
     make(store) {
@@ -82,15 +82,15 @@ const MISTAKES: Record<
       }
     },
     found: [
-      'update: of 20 users who take one username at once one does',
-      'update: of an update and a create with one username at once one wins'
+      'update: gives a username to one of 20 users in parallel updates, and rejects the others',
+      'update: gives a username to only one of a parallel update and create'
     ]
   },
   'compares emails case-sensitively': {
     make: (store) => ({
       findByEmail: async (email) => (await store.findByEmail(email)).filter((user) => user.email === email)
     }),
-    found: ['find: finds all users with one email, whatever the case of its letters']
+    found: ['find: finds a user by the whole email, in any case of its letters']
   },
   'updates username and email in two steps': {
     make: (store) => ({
@@ -111,7 +111,10 @@ const MISTAKES: Record<
         )
       }
     }),
-    found: ['update: removes what is null', "update: keeps a field of the host's or drops it, and never another value"]
+    found: [
+      'update: removes a field that is null in the patch',
+      'update: stores a profile field exactly as given, or not at all'
+    ]
   },
   'creates the user in an update': {
     make(store) {
@@ -125,8 +128,8 @@ const MISTAKES: Record<
       }
     },
     found: [
-      'update: resolves to null where there is no such user, and makes none',
-      'remove: beats whatever is written at the same time: nothing brings the user back'
+      'update: returns null for an unknown user, and creates none',
+      'remove: removes the user despite parallel writes, and later writes find no user'
     ]
   },
   'never increments the version': {
@@ -139,8 +142,8 @@ const MISTAKES: Record<
       }
     },
     found: [
-      'update: compares the version where it is expected, if the store tells of one',
-      'update: of 20 parallel updates with one expected version one wins, if the store tells of one'
+      'update: returns null and writes nothing for an outdated expected version, if the store has versions',
+      'update: applies one of 20 parallel updates with the same expected version, if the store has versions'
     ]
   },
   'removes a user by username': {
@@ -149,7 +152,7 @@ const MISTAKES: Record<
         await store.remove(((await store.findByUsername(id)) ?? (await store.findById(id)))?.id ?? id)
       }
     }),
-    found: ['remove: removes that user alone, under id and username, and does nothing where there is none']
+    found: ['remove: removes only the user with that id, and ignores an unknown id']
   },
   'only marks a user as removed': {
     make: (store) => ({
@@ -158,16 +161,16 @@ const MISTAKES: Record<
       }
     }),
     found: [
-      'remove: removes that user alone, under id and username, and does nothing where there is none',
-      'remove: frees the username, for a user with another id',
-      'remove: twenty at once all resolve'
+      'remove: removes only the user with that id, and ignores an unknown id',
+      'remove: frees the username for a new user with another id',
+      'remove: resolves in each of 20 parallel calls for the same user'
     ]
   },
   'ignores the limit of a list': {
     make: (store) => ({
       list: async (query) => await store.list({ ...query, limit: 100 })
     }),
-    found: ['list: has every user once in pages of any size, the newest first']
+    found: ['list: lists every user once, newest first, in pages of any size']
   },
   'rejects the removal of an unknown user': {
     make: (store) => ({
@@ -176,7 +179,7 @@ const MISTAKES: Record<
         await store.remove(id)
       }
     }),
-    found: ['remove: removes that user alone, under id and username, and does nothing where there is none']
+    found: ['remove: removes only the user with that id, and ignores an unknown id']
   }
 }
 
@@ -262,7 +265,7 @@ t.test('userStoreContract rejects text for a flag, and a count for a boolean', a
   }
   t.ok(
     (await failing(userStoreContract(async () => ({ store })))).includes(
-      'setPasswordHash: replaces, and says whether there is such a user'
+      'setPasswordHash: replaces the hash, and returns whether the user exists'
     ),
     'a count for whether'
   )
@@ -290,11 +293,11 @@ t.test('userStoreContract finds a store that returns its own objects or looks up
     )
   )
   for (const name of [
-    'find: resolves to null where there is none',
-    'find: hands out copies',
-    'create: rejects a taken username and leaves the user as it was',
-    'create: of 50 parallel calls with one username one resolves',
-    'create: keeps a username and a hash as they are: __proto__'
+    'find: returns null for an unknown id or username',
+    'find: returns copies of users',
+    'create: rejects a taken username, and leaves its user unchanged',
+    'create: creates one user in 50 parallel calls with the same username',
+    'create: keeps a username and a hash unchanged: __proto__'
   ])
     t.ok(names.includes(name), name)
   t.notOk(
@@ -379,7 +382,7 @@ t.test('stateContract finds a grace time or an expiry that is 1 ms off', async (
         }))
       )
     )
-    t.ok(late.some((name) => /ms from (idleE|e)xpiresAt/.test(name)))
+    t.ok(late.some((name) => /finds? a family (?:1 ms before|at) (?:idleE|e)xpiresAt$/.test(name)))
   }
 })
 
@@ -411,10 +414,10 @@ t.test('attemptStoreContract finds a fixed window, and a check separate from the
   }
   const names = await failing(attemptStoreContract(async (clock) => ({ store: fixedWindow(clock) })))
   for (const name of [
-    'of 50 parallel attempts max are allowed',
-    'the window is exact: a place is free windowMs after it was taken, and not 1 ms before',
-    'in no span of windowMs are more than max allowed, whatever the pattern',
-    'a refund leaves no trace in the window'
+    'allows 5 of 50 parallel attempts when max is 5',
+    'stops counting an attempt exactly windowMs after it, and not 1 ms earlier',
+    'allows at most max attempts in any span of windowMs, and refuses none below max',
+    'counts an attempt after a refund for its own full window'
   ]) {
     t.ok(names.includes(`attempts: ${name}`), name)
   }

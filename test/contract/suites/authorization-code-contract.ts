@@ -73,7 +73,7 @@ export function authorizationCodeCases(make: () => Promise<StateSubject>): Contr
     equal((await tokens.redeemCode(redemption())).outcome, 'redeemed')
   })
 
-  define('redeems one of 50 parallel redemptions, and ends the family on the next', async (tokens) => {
+  define('redeems a code once in 50 parallel redemptions, and ends its family on the second', async (tokens) => {
     await tokens.createCode(code())
     const outcomes = await parallel(50, (index) => tokens.redeemCode(redemption({ tokenDigest: `digest-${index}` })))
     deepEqual(tally(outcomes.map(({ outcome }) => outcome)), { redeemed: 1, replayed: 1, unknown: 48 })
@@ -129,7 +129,7 @@ export function authorizationCodeCases(make: () => Promise<StateSubject>): Contr
     equal((await tokens.useToken(use())).outcome, 'used')
   })
 
-  define('redeems nothing for a family without a code, and keeps it', async (tokens) => {
+  define('answers unknown to the redemption of a family without a code, and keeps the family', async (tokens) => {
     await tokens.createFamily(family())
     for (const digest of ['digest-0', 'code-digest', ''])
       deepEqual(await tokens.redeemCode(redemption({ digest })), { outcome: 'unknown' })

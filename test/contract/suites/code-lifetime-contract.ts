@@ -2,7 +2,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import type { TokenStore } from '../../../lib/ports/token-store.ts'
 import { caseOf } from '../../../lib/testing/contract.ts'
 import type { ContractCase } from '../../../lib/testing/contract.ts'
-import { MINUTE, T0, code, family, redemption, named } from './token-fixtures.ts'
+import { MINUTE, T0, code, family, redemption, named, timeAt } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 
 const NOW = T0 + 1000
@@ -15,7 +15,7 @@ export function codeLifetimeCases(make: () => Promise<StateSubject>): ContractCa
   }
 
   for (const offset of [-1, 0, 1]) {
-    define(`${offset < 0 ? 'redeems' : 'does not find'} a code ${offset} ms from codeExpiresAt`, async (tokens) => {
+    define(`${offset < 0 ? 'redeems' : 'does not find'} a code ${timeAt(offset, 'codeExpiresAt')}`, async (tokens) => {
       const now = T0 + MINUTE + offset
       for (const sid of [named('sid-1'), named('sid-2')]) await tokens.createCode(code({ sid }))
       equal((await tokens.redeemCode(redemption({ now }))).outcome, offset < 0 ? 'redeemed' : 'unknown')
@@ -28,7 +28,7 @@ export function codeLifetimeCases(make: () => Promise<StateSubject>): ContractCa
 
   const revocations: Array<[name: string, revoke: (tokens: TokenStore) => Promise<unknown>, result: unknown]> = [
     ['revokeFamily', (tokens) => tokens.revokeFamily(named('sid-1')), true],
-    ['revokeFamily of the user', (tokens) => tokens.revokeFamily(named('sid-1'), 'user-19367'), true],
+    ['revokeFamily with a user id', (tokens) => tokens.revokeFamily(named('sid-1'), 'user-19367'), true],
     ['revokeFamiliesOfUser', (tokens) => tokens.revokeFamiliesOfUser('user-19367'), [named('sid-1')]],
     [
       'revokeSession',
@@ -57,36 +57,39 @@ export function codeLifetimeCases(make: () => Promise<StateSubject>): ContractCa
     })
   }
 
-  define('ends the codes and families of an ended session, except offline ones of other clients', async (tokens) => {
-    const clients = { 'client-1': true, 'client-2': false, 'client-3': true }
-    for (const user of ['user-19367', 'user-104981']) {
-      for (const session of ['session-1', 'session-2']) {
-        for (const [clientId, offline] of Object.entries(clients)) {
-          const fields = { userId: user, sessionSid: session, clientId, offline }
-          await tokens.createFamily(
-            family({ ...fields, sid: named(`sid ${user} ${session} ${clientId} family`, user) })
-          )
-          await tokens.createCode(code({ ...fields, sid: named(`sid ${user} ${session} ${clientId} code`, user) }))
+  define(
+    'ends the codes and families of an ended session, except offline families of other clients',
+    async (tokens) => {
+      const clients = { 'client-1': true, 'client-2': false, 'client-3': true }
+      for (const user of ['user-19367', 'user-104981']) {
+        for (const session of ['session-1', 'session-2']) {
+          for (const [clientId, offline] of Object.entries(clients)) {
+            const fields = { userId: user, sessionSid: session, clientId, offline }
+            await tokens.createFamily(
+              family({ ...fields, sid: named(`sid ${user} ${session} ${clientId} family`, user) })
+            )
+            await tokens.createCode(code({ ...fields, sid: named(`sid ${user} ${session} ${clientId} code`, user) }))
+          }
         }
       }
+      await tokens.createFamily(family({ sid: named('sid of no session') }))
+      const ended = ['client-1 code', 'client-2 code', 'client-2 family', 'client-3 code'].map((name) =>
+        named(`sid user-19367 session-1 ${name}`)
+      )
+      deepEqual((await tokens.revokeSession('user-19367', 'session-1')).sids.toSorted(), ended)
+      deepEqual((await tokens.revokeSession('user-19367', 'session-1', 'client-3')).sids, [
+        named('sid user-19367 session-1 client-3 family')
+      ])
+      deepEqual((await tokens.revokeSession('user-19367', 'session-1', 'client-3')).sids, [])
+      deepEqual((await tokens.revokeSession('user-646148', 'session-1')).sids, [])
+      deepEqual((await tokens.listFamiliesOfUser('user-19367', T0)).map(({ sid }) => sid).toSorted(), [
+        named('sid of no session'),
+        named('sid user-19367 session-1 client-1 family'),
+        ...['client-1', 'client-2', 'client-3'].map((name) => named(`sid user-19367 session-2 ${name} family`))
+      ])
+      equal((await tokens.revokeFamiliesOfUser('user-104981')).length, 12)
     }
-    await tokens.createFamily(family({ sid: named('sid of no session') }))
-    const ended = ['client-1 code', 'client-2 code', 'client-2 family', 'client-3 code'].map((name) =>
-      named(`sid user-19367 session-1 ${name}`)
-    )
-    deepEqual((await tokens.revokeSession('user-19367', 'session-1')).sids.toSorted(), ended)
-    deepEqual((await tokens.revokeSession('user-19367', 'session-1', 'client-3')).sids, [
-      named('sid user-19367 session-1 client-3 family')
-    ])
-    deepEqual((await tokens.revokeSession('user-19367', 'session-1', 'client-3')).sids, [])
-    deepEqual((await tokens.revokeSession('user-646148', 'session-1')).sids, [])
-    deepEqual((await tokens.listFamiliesOfUser('user-19367', T0)).map(({ sid }) => sid).toSorted(), [
-      named('sid of no session'),
-      named('sid user-19367 session-1 client-1 family'),
-      ...['client-1', 'client-2', 'client-3'].map((name) => named(`sid user-19367 session-2 ${name} family`))
-    ])
-    equal((await tokens.revokeFamiliesOfUser('user-104981')).length, 12)
-  })
+  )
 
   define('ends all codes and families of one user and client, and no other', async (tokens) => {
     for (const userId of ['user-19367', 'user-104981']) {
@@ -105,7 +108,7 @@ export function codeLifetimeCases(make: () => Promise<StateSubject>): ContractCa
     equal((await tokens.revokeFamiliesOfUser('user-104981')).length, 4)
   })
 
-  define('sweeps expired codes, and keeps unredeemed and redeemed ones', async (tokens, { state, expiresByItself }) => {
+  define('sweeps expired codes, and keeps valid and redeemed ones', async (tokens, { state, expiresByItself }) => {
     for (const sid of [named('sid-1'), named('sid-2')]) await tokens.createCode(code({ sid }))
     await tokens.createCode(code({ sid: named('sid-3'), codeExpiresAt: NOW }))
     await tokens.redeemCode(redemption())

@@ -2,7 +2,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import type { Consent, ConsentStore } from '../../../lib/ports/state.ts'
 import { HOSTILE_STRINGS, caseOf, parallel } from '../../../lib/testing/contract.ts'
 import type { ContractCase } from '../../../lib/testing/contract.ts'
-import { MINUTE, T0 } from './token-fixtures.ts'
+import { MINUTE, T0, timeAt } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 
 const consent = (fields: Partial<Consent> = {}): Consent => ({
@@ -63,7 +63,7 @@ export function consentStoreCases(make: () => Promise<StateSubject>): ContractCa
   })
 
   for (const offset of [-1, 0, 1]) {
-    define(`${offset < 0 ? 'finds' : 'does not find'} a consent ${offset} ms from expiresAt`, async (consents) => {
+    define(`${offset < 0 ? 'finds' : 'does not find'} a consent ${timeAt(offset, 'expiresAt')}`, async (consents) => {
       const now = T0 + MINUTE + offset
       for (const clientId of ['client-1', 'client-2']) await consents.grantConsent(consent({ clientId }))
       equal((await consents.listConsents('user-19367', now)).length, offset < 0 ? 2 : 0)

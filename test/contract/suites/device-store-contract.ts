@@ -40,12 +40,12 @@ export function deviceCases(make: () => Promise<StateSubject>): ContractCase[] {
   }
 
   return [
-    define('keeps a live request when another has its id', async (devices) => {
+    define('keeps a live request when a new one has the same id', async (devices) => {
       equal(await devices.create({ ...request, clientId: 'other' }), false)
       deepEqual(await devices.poll(poll), { outcome: 'pending' })
       equal(await devices.create({ ...request, createdAt: request.expiresAt }), true, 'the first one has expired')
     }),
-    define('creates one of 50 parallel requests with one id', async (devices) => {
+    define('creates one of 50 parallel requests with the same id', async (devices) => {
       const created = await parallel(
         50,
         async (index) => await devices.create({ ...request, id: deviceIdOf('B'), ip: String(index) })
@@ -102,7 +102,7 @@ export function deviceCases(make: () => Promise<StateSubject>): ContractCase[] {
       deepEqual(await devices.poll({ ...poll, now: request.expiresAt - 1 }), { outcome: 'denied' })
       deepEqual(await devices.poll({ ...poll, now: request.expiresAt }), { outcome: 'expired' })
     }),
-    define('decides nothing and hands nothing out after the end', async (devices) => {
+    define('neither decides a request nor hands out its code after the end', async (devices) => {
       equal(await devices.claim(id, 'session', request.expiresAt), null)
       await devices.claim(id, 'session', T0)
       equal(await devices.decide({ id, sid: 'session', now: request.expiresAt, codeId }), false)

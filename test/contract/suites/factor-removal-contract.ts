@@ -163,7 +163,7 @@ export function factorRemovalCases(define: DefineFactorCase): void {
     }
   })
 
-  define('removeProvisional: removes the recovery codes and only provisional factors', async (store) => {
+  define('removeProvisional: removes only provisional factors, and with them the recovery codes', async (store) => {
     deepEqual(await unchanged(store, ALICE, () => store.removeProvisional(ALICE)), [])
     await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
     await store.addPasskey(passkeyAddition({ userId: BOB, factor: passkey({ provisional: true }) }))

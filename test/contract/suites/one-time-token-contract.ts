@@ -3,7 +3,7 @@ import { partitionOf } from '../../../lib/protocol/digest.ts'
 import type { CodeOutcome, OneTimeToken, OneTimeTokenStore } from '../../../lib/ports/state.ts'
 import { HOSTILE_STRINGS, caseOf, parallel } from '../../../lib/testing/contract.ts'
 import type { ContractCase } from '../../../lib/testing/contract.ts'
-import { T0, named } from './token-fixtures.ts'
+import { T0, named, timeAt } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 
 const token = (fields: Partial<OneTimeToken> = {}): OneTimeToken => ({
@@ -62,7 +62,7 @@ export function oneTimeTokenCases(make: () => Promise<StateSubject>): ContractCa
   })
 
   for (const offset of [-1, 0, 1]) {
-    define(`${offset < 0 ? 'finds' : 'does not find'} a token ${offset} ms from expiresAt`, async (tokens) => {
+    define(`${offset < 0 ? 'finds' : 'does not find'} a token ${timeAt(offset, 'expiresAt')}`, async (tokens) => {
       await tokens.put(token())
       equal((await tokens.find('password_reset', named('sid-1'), T0 + 1000 + offset)) !== null, offset < 0)
       equal((await tokens.consume('password_reset', named('sid-1'), T0 + 1000 + offset)) !== null, offset < 0)
@@ -145,7 +145,7 @@ export function oneTimeTokenCases(make: () => Promise<StateSubject>): ContractCa
     equal(await guess(tokens, named('sid-1')), 'spent')
   })
 
-  define('redeemCode: redeems one of 50 parallel right codes', async (tokens) => {
+  define('redeemCode: redeems a code once in 50 parallel calls', async (tokens) => {
     await tokens.put(code())
     const outcomes = await parallel(50, () => guess(tokens, named('sid-1')))
     equal(outcomes.filter((outcome) => outcome === 'redeemed').length, 1)
@@ -175,7 +175,7 @@ export function oneTimeTokenCases(make: () => Promise<StateSubject>): ContractCa
 
   for (const offset of [-1, 0, 1]) {
     define(
-      `redeemCode: ${offset < 0 ? 'redeems' : 'does not find'} a code ${offset} ms from expiresAt`,
+      `redeemCode: ${offset < 0 ? 'redeems' : 'does not find'} a code ${timeAt(offset, 'expiresAt')}`,
       async (tokens) => {
         await tokens.put(code())
         equal(await guess(tokens, named('sid-1'), T0 + 1000 + offset), offset < 0 ? 'redeemed' : 'unknown')

@@ -19,35 +19,38 @@ const use = (store: FactorStore, digest: string, userId = ALICE): ReturnType<Fac
 
 /** Recovery codes. Part of `factorStoreContract`. */
 export function recoveryCodeCases(define: DefineFactorCase): void {
-  define('stores recovery codes with a factor that turns two-step sign-in on when the user has none', async (store) => {
-    deepEqual(await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') })), {
-      outcome: 'added',
-      codesStored: true
-    })
-    equal((await store.findFactors(ALICE)).recoveryCodesLeft, 10)
-    deepEqual(await store.addPasskey(passkeyAddition({ recoveryDigests: codesOf('b') })), {
-      outcome: 'added',
-      codesStored: false
-    })
-    deepEqual(await use(store, digestOf('b 0')), { outcome: 'unknown' })
-    for (let index = 0; index < 10; index++)
-      deepEqual(await use(store, digestOf(`a ${index}`)), { outcome: 'used', left: 9 - index })
-    deepEqual(await store.addTotp(totpAddition({ factor: totp({ id: 'totp-2' }), recoveryDigests: [] })), {
-      outcome: 'added',
-      codesStored: false
-    })
-    deepEqual(
-      await store.addTotp(totpAddition({ factor: totp({ id: 'totp-3' }), recoveryDigests: codesOf('c') })),
-      { outcome: 'added', codesStored: true },
-      'the others are used up'
-    )
-    deepEqual(await use(store, digestOf('c 9')), { outcome: 'used', left: 9 })
-    deepEqual(
-      await store.addPasskey(passkeyAddition({ userId: BOB, turnsOn: true, recoveryDigests: codesOf('a') })),
-      { outcome: 'added', codesStored: true },
-      'another user has their own'
-    )
-  })
+  define(
+    'stores recovery codes with a factor that turns on two-step sign-in, if the user has no codes left',
+    async (store) => {
+      deepEqual(await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') })), {
+        outcome: 'added',
+        codesStored: true
+      })
+      equal((await store.findFactors(ALICE)).recoveryCodesLeft, 10)
+      deepEqual(await store.addPasskey(passkeyAddition({ recoveryDigests: codesOf('b') })), {
+        outcome: 'added',
+        codesStored: false
+      })
+      deepEqual(await use(store, digestOf('b 0')), { outcome: 'unknown' })
+      for (let index = 0; index < 10; index++)
+        deepEqual(await use(store, digestOf(`a ${index}`)), { outcome: 'used', left: 9 - index })
+      deepEqual(await store.addTotp(totpAddition({ factor: totp({ id: 'totp-2' }), recoveryDigests: [] })), {
+        outcome: 'added',
+        codesStored: false
+      })
+      deepEqual(
+        await store.addTotp(totpAddition({ factor: totp({ id: 'totp-3' }), recoveryDigests: codesOf('c') })),
+        { outcome: 'added', codesStored: true },
+        'the others are used up'
+      )
+      deepEqual(await use(store, digestOf('c 9')), { outcome: 'used', left: 9 })
+      deepEqual(
+        await store.addPasskey(passkeyAddition({ userId: BOB, turnsOn: true, recoveryDigests: codesOf('a') })),
+        { outcome: 'added', codesStored: true },
+        'another user has their own'
+      )
+    }
+  )
 
   define('accepts a recovery code once, for its user only', async (store) => {
     await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
@@ -109,7 +112,7 @@ export function recoveryCodeCases(define: DefineFactorCase): void {
     deepEqual(tally(results), { used: 1, unknown: 19 })
   })
 
-  define('accepts a recovery code once that is replaced meanwhile, and uses up no new one', async (store) => {
+  define('accepts a recovery code at most once during its replacement, and uses up no new code', async (store) => {
     await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
     const [results] = await Promise.all([
       parallel(10, () => use(store, digestOf('a 0'))),
@@ -119,7 +122,7 @@ export function recoveryCodeCases(define: DefineFactorCase): void {
     equal((await store.findFactors(ALICE)).recoveryCodesLeft, 10)
   })
 
-  define('stores the recovery codes of one of parallel enrolments, and reports which', async (store) => {
+  define('stores the recovery codes of one of 20 parallel enrolments, and reports which one', async (store) => {
     const results = await parallel(20, (index) =>
       index % 2 === 0
         ? store.addTotp(

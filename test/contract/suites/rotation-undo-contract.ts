@@ -78,7 +78,7 @@ export function rotationUndoCases(make: () => Promise<StateSubject>): ContractCa
     equal((await tokens.useToken(use({ now: NOW + GRACE + 1 }))).outcome, 'replayed')
   })
 
-  define('keeps a successor while one of its receivers keeps it', async (tokens) => {
+  define('keeps a successor when all but one of its receivers undo the rotation', async (tokens) => {
     for (const keeper of [0, 1, 2]) {
       const sid = named(`sid-keeper-${keeper}`)
       await tokens.createFamily(family({ sid }))
@@ -127,7 +127,7 @@ export function rotationUndoCases(make: () => Promise<StateSubject>): ContractCa
     equal((await tokens.useToken(use({ digest: 'digest-1', now: NOW + GRACE + 1 }))).outcome, 'used')
   })
 
-  define('ignores an undo after the next rotation, a second time, or of an ended family', async (tokens) => {
+  define('ignores an undo after the next rotation, a repeated undo, and an undo of an ended family', async (tokens) => {
     await tokens.createFamily(family())
     const undo = await rotated(tokens, use(), next(1))
     await rotated(tokens, use({ digest: 'digest-1' }), next(2))

@@ -3,7 +3,7 @@ import type { SessionStore } from '../../../lib/ports/session-store.ts'
 import { caseOf, parallel } from '../../../lib/testing/contract.ts'
 import type { ContractCase } from '../../../lib/testing/contract.ts'
 import { NOW, live, renewal, renewed, session, sids, staying, use } from './session-fixtures.ts'
-import { MINUTE, T0, named } from './token-fixtures.ts'
+import { MINUTE, T0, named, timeAt } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 
 /** How browser sessions end: expired, revoked, swept. Part of `stateContract`. */
@@ -18,7 +18,7 @@ export function sessionLifetimeCases(make: () => Promise<StateSubject>): Contrac
     ['expiresAt', 20 * MINUTE]
   ] as const) {
     for (const offset of [-1, 0, 1]) {
-      define(`${offset < 0 ? 'finds' : 'does not find'} a session ${offset} ms from ${what}`, async (sessions) => {
+      define(`${offset < 0 ? 'finds' : 'does not find'} a session ${timeAt(offset, what)}`, async (sessions) => {
         const now = T0 + ends + offset
         const isAlive = offset < 0
         const fields = what === 'expiresAt' ? { expiresAt: T0 + ends } : {}
@@ -38,7 +38,7 @@ export function sessionLifetimeCases(make: () => Promise<StateSubject>): Contrac
     }
   }
 
-  define('revokeSession returns what it ended, of that user only', async (sessions, { state: { tokens } }) => {
+  define('revokeSession returns the ended session, of that user only', async (sessions, { state: { tokens } }) => {
     await sessions.createSession(session(), 'digest-0')
     await sessions.useSession(use({ clientId: 'client-2' }))
     const nothing = { session: null, sids: [] }
@@ -104,28 +104,34 @@ export function sessionLifetimeCases(make: () => Promise<StateSubject>): Contrac
     ok(await sessions.findSession(named('sid-4', 'user-104981'), 'digest-0', NOW))
   })
 
-  define('leaves the kept session with the new secret only, and its proofs', async (sessions) => {
-    await sessions.createSession(session(), 'digest-a')
-    await sessions.renewSession(renewal({ formerDigest: 'digest-a', digest: 'digest-0' }))
-    for (const turn of ['once', 'again', 'for a third time']) {
-      deepEqual(await sessions.revokeSessionsOfUser('user-19367', staying()), [], turn)
-      deepEqual(await live(sessions, ['digest-a', 'digest-0', 'digest-1']), ['digest-1'], turn)
-      deepEqual(await sessions.findSession(named('sid-1'), 'digest-1', NOW), renewed, turn)
-      equal(await sessions.useSession(use()), false, turn)
+  define(
+    'revokeSessionsOfUser keeps the excepted session with its proofs, under the new secret only',
+    async (sessions) => {
+      await sessions.createSession(session(), 'digest-a')
+      await sessions.renewSession(renewal({ formerDigest: 'digest-a', digest: 'digest-0' }))
+      for (const turn of ['once', 'again', 'for a third time']) {
+        deepEqual(await sessions.revokeSessionsOfUser('user-19367', staying()), [], turn)
+        deepEqual(await live(sessions, ['digest-a', 'digest-0', 'digest-1']), ['digest-1'], turn)
+        deepEqual(await sessions.findSession(named('sid-1'), 'digest-1', NOW), renewed, turn)
+        equal(await sessions.useSession(use()), false, turn)
+      }
+      equal(await sessions.renewSession(renewal({ formerDigest: 'digest-0', digest: 'digest-2' })), false)
+      equal(await sessions.renewSession(renewal({ formerDigest: 'digest-1', digest: 'digest-2' })), true)
     }
-    equal(await sessions.renewSession(renewal({ formerDigest: 'digest-0', digest: 'digest-2' })), false)
-    equal(await sessions.renewSession(renewal({ formerDigest: 'digest-1', digest: 'digest-2' })), true)
-  })
+  )
 
-  define('does not keep a session whose secret was replaced', async (sessions) => {
-    for (const formerDigest of ['digest-0', 'none']) {
-      await sessions.createSession(session(), 'digest-0')
-      await sessions.renewSession(renewal())
-      const stays = staying('sid-1', { formerDigest, digest: 'digest-2' })
-      deepEqual(await sessions.revokeSessionsOfUser('user-19367', stays), [renewed])
-      deepEqual(await live(sessions, ['digest-0', 'digest-1', 'digest-2']), [])
+  define(
+    'revokeSessionsOfUser ends the excepted session too if its former secret is outdated or wrong',
+    async (sessions) => {
+      for (const formerDigest of ['digest-0', 'none']) {
+        await sessions.createSession(session(), 'digest-0')
+        await sessions.renewSession(renewal())
+        const stays = staying('sid-1', { formerDigest, digest: 'digest-2' })
+        deepEqual(await sessions.revokeSessionsOfUser('user-19367', stays), [renewed])
+        deepEqual(await live(sessions, ['digest-0', 'digest-1', 'digest-2']), [])
+      }
     }
-  })
+  )
 
   define('lists a session that is kept without a secret, and accepts no secret for it', async (sessions, { state }) => {
     await sessions.createSession(session(), 'digest-0')

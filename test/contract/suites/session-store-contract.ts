@@ -22,7 +22,7 @@ export function sessionStoreCases(make: () => Promise<StateSubject>): ContractCa
     equal(await sessions.findSession(named('sid-3'), 'digest-0', T0), null)
   })
 
-  define('finds and ends nothing by another secret', async (sessions) => {
+  define('finds no session by a wrong secret, and does not end it', async (sessions) => {
     await sessions.createSession(session(), 'digest-0')
     await sessions.createSession(session({ sid: named('sid-2') }), 'digest-2')
     deepEqual(await live(sessions, ['digest-2', '', 'digest', '["digest-0"]', 'digest-0']), ['digest-0'])
@@ -95,7 +95,7 @@ export function sessionStoreCases(make: () => Promise<StateSubject>): ContractCa
   for (const after of [-1, 0, 1]) {
     const works = after < 0
     define(
-      `${works ? 'accepts' : 'rejects'} the replaced secret ${after} ms from ten seconds after a renewal`,
+      `${works ? 'accepts' : 'rejects'} the replaced secret ${REPLACED_SECRET_MS + after} ms after a renewal`,
       async (sessions) => {
         await sessions.createSession(session(), 'digest-0')
         await sessions.renewSession(renewal())
@@ -111,7 +111,7 @@ export function sessionStoreCases(make: () => Promise<StateSubject>): ContractCa
     )
   }
 
-  define('renews nothing by a replaced or unknown secret', async (sessions) => {
+  define('renews no session by a replaced or unknown secret', async (sessions) => {
     await sessions.createSession(session(), 'digest-0')
     await sessions.renewSession(renewal())
     for (const formerDigest of ['digest-0', 'none', '', 'digest-2'])
@@ -124,7 +124,7 @@ export function sessionStoreCases(make: () => Promise<StateSubject>): ContractCa
   })
 
   for (const count of [2, 50]) {
-    define(`renews a session by one of ${count} parallel renewals of a secret`, async (sessions) => {
+    define(`renews a session once in ${count} parallel renewals of the same secret`, async (sessions) => {
       await sessions.createSession(session(), 'digest-0')
       const done = await parallel(count, (index) => sessions.renewSession(renewal({ digest: `digest-${index + 1}` })))
       equal(done.filter(Boolean).length, 1)

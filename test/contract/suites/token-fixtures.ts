@@ -24,6 +24,10 @@ export const T0 = Date.UTC(2026, 0, 1)
 export const MINUTE = 60_000
 export const GRACE = 10_000
 
+/** Names a time in a title: `offset` is -1, 0 or 1, in milliseconds from the field `end`. */
+export const timeAt = (offset: number, end: string): string =>
+  offset === 0 ? `at ${end}` : `1 ms ${offset < 0 ? 'before' : 'after'} ${end}`
+
 /**
  * A readable name for a family, session or token of the user: it begins with their partition, as a store may expect.
  */

@@ -3,7 +3,7 @@ import type { State } from '../../../lib/ports/state.ts'
 import type { TokenStore } from '../../../lib/ports/token-store.ts'
 import { caseOf, parallel } from '../../../lib/testing/contract.ts'
 import type { ContractCase } from '../../../lib/testing/contract.ts'
-import { MINUTE, T0, family, next, use, named } from './token-fixtures.ts'
+import { MINUTE, T0, family, next, use, named, timeAt } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 
 /** How families end: expired, revoked, swept. Part of `stateContract`. */
@@ -18,7 +18,7 @@ export function tokenLifetimeCases(make: () => Promise<StateSubject>): ContractC
     ['expiresAt', 20 * MINUTE]
   ] as const) {
     for (const offset of [-1, 0, 1]) {
-      define(`${offset < 0 ? 'finds' : 'does not find'} a family ${offset} ms from ${what}`, async (tokens) => {
+      define(`${offset < 0 ? 'finds' : 'does not find'} a family ${timeAt(offset, what)}`, async (tokens) => {
         const now = T0 + ends + offset
         const fields = what === 'expiresAt' ? { expiresAt: T0 + ends } : {}
         for (const sid of [named('sid-1'), named('sid-2'), named('sid-3')])

@@ -56,25 +56,28 @@ export function tokenStoreCases(make: () => Promise<StateSubject>): ContractCase
     })
   }
 
-  define('finds a family that is bound to a key only with that key, and keeps it on other calls', async (tokens) => {
-    await tokens.createFamily(family({ authorization: '{"jkt":"key-1","idToken":false}' }))
-    for (const jkt of [null, 'key-2', '']) {
-      deepEqual(await tokens.useToken(use({ jkt })), { outcome: 'unknown' })
-      deepEqual(await tokens.rotateToken(use({ jkt }), next(1)), { outcome: 'unknown' })
-      deepEqual(await tokens.useToken(use({ jkt, digest: 'never issued' })), { outcome: 'unknown' })
+  define(
+    'accepts a token that is bound to a key only with that key, and keeps its family on other keys',
+    async (tokens) => {
+      await tokens.createFamily(family({ authorization: '{"jkt":"key-1","idToken":false}' }))
+      for (const jkt of [null, 'key-2', '']) {
+        deepEqual(await tokens.useToken(use({ jkt })), { outcome: 'unknown' })
+        deepEqual(await tokens.rotateToken(use({ jkt }), next(1)), { outcome: 'unknown' })
+        deepEqual(await tokens.useToken(use({ jkt, digest: 'never issued' })), { outcome: 'unknown' })
+      }
+      equal((await tokens.useToken(use({ jkt: 'key-1' }))).outcome, 'used')
+      equal((await tokens.useToken(use())).outcome, 'used', 'without the question')
+      equal((await tokens.rotateToken(use({ jkt: 'key-1' }), next(1))).outcome, 'rotated')
+      deepEqual(
+        await tokens.rotateToken(use({ jkt: 'key-2' }), next(2)),
+        { outcome: 'unknown' },
+        'the replaced token too'
+      )
+      equal((await tokens.rotateToken(use({ jkt: 'key-1' }), next(2))).outcome, 'repeated')
     }
-    equal((await tokens.useToken(use({ jkt: 'key-1' }))).outcome, 'used')
-    equal((await tokens.useToken(use())).outcome, 'used', 'without the question')
-    equal((await tokens.rotateToken(use({ jkt: 'key-1' }), next(1))).outcome, 'rotated')
-    deepEqual(
-      await tokens.rotateToken(use({ jkt: 'key-2' }), next(2)),
-      { outcome: 'unknown' },
-      'the replaced token too'
-    )
-    equal((await tokens.rotateToken(use({ jkt: 'key-1' }), next(2))).outcome, 'repeated')
-  })
+  )
 
-  define('finds a family that is bound to no key with any key', async (tokens) => {
+  define('accepts a token that is bound to no key with any key', async (tokens) => {
     for (const authorization of [null, '{}']) {
       const { sid } = family({ sid: named(`sid-${authorization}`) })
       await tokens.createFamily(family({ sid, authorization }))
@@ -112,7 +115,7 @@ export function tokenStoreCases(make: () => Promise<StateSubject>): ContractCase
     deepEqual(await tokens.findFamily(named('sid-1'), T0), later.family)
   })
 
-  define('replaces the token and moves the same times on rotation', async (tokens) => {
+  define('replaces the token, and moves lastUsedAt and idleExpiresAt, on rotation', async (tokens) => {
     await tokens.createFamily(family())
     const rotated = await tokens.rotateToken(use({ idleExpiresAt: T0 + 99 * MINUTE }), next(1))
     equal(rotated.outcome, 'rotated')
@@ -142,7 +145,7 @@ export function tokenStoreCases(make: () => Promise<StateSubject>): ContractCase
   })
 
   define(
-    'rotates once in 50 parallel rotations without grace time, and ends the family on the next',
+    'rotates once in 50 parallel rotations without grace time, and ends the family on the second',
     async (tokens) => {
       await tokens.createFamily(family())
       const outcomes = await parallel(50, (index) => tokens.rotateToken(use({ graceMs: 0 }), next(index + 1)))

@@ -49,14 +49,17 @@ export function twoStepCases(define: DefineFactorCase): void {
     deepEqual(await stateOf(store), [true, 0])
   })
 
-  define('keepSeal: keeps the first of parallel seals, and replaces the named one', async (store) => {
-    if (store.keepSeal === undefined) return
-    const [first = '', ...others] = await parallel(4, async (index) => await store.keepSeal?.(`seal ${index}`, null))
-    deepEqual(others, [first, first, first])
-    equal(await store.keepSeal('another', 'what is not kept'), first)
-    equal(await store.keepSeal('another', first), 'another')
-    equal(await store.keepSeal('a third', null), 'another')
-  })
+  define(
+    'keepSeal: keeps the first of four parallel seals, and replaces it only if `former` names it',
+    async (store) => {
+      if (store.keepSeal === undefined) return
+      const [first = '', ...others] = await parallel(4, async (index) => await store.keepSeal?.(`seal ${index}`, null))
+      deepEqual(others, [first, first, first])
+      equal(await store.keepSeal('another', 'what is not kept'), first)
+      equal(await store.keepSeal('another', first), 'another')
+      equal(await store.keepSeal('a third', null), 'another')
+    }
+  )
 
   define('setTwoStep: keeps existing recovery codes when none are given', async (store) => {
     await store.addPasskey(passkeyAddition())

@@ -71,17 +71,20 @@ export function wrongCodeCases(define: DefineFactorCase): void {
     equal(await store.countFailure({ userId: ALICE, max: 1 }), 'disabled')
   })
 
-  define('countFailure: counts failures in known browsers separately, and never disables for them', async (store) => {
-    await store.addTotp(totpAddition())
-    await store.countFailure({ userId: ALICE, max: 9 })
-    equal(await store.countFailure({ userId: ALICE, max: 2, isKnown: true }), 'counted')
-    deepEqual(await appOf(store), totp({ failures: 1, knownFailures: 1 }))
-    const { deviceEpoch } = await store.findFactors(ALICE)
-    equal(await store.countFailure({ userId: ALICE, max: 2, isKnown: true }), 'forgotten')
-    deepEqual(await appOf(store), totp({ failures: 1 }))
-    notEqual((await store.findFactors(ALICE)).deviceEpoch, deviceEpoch, 'no browser is known any more')
-    equal(await store.countFailure({ userId: BOB, max: 2, isKnown: true }), 'unknown')
-  })
+  define(
+    'countFailure: counts failures in known browsers separately, and never disables an app for them',
+    async (store) => {
+      await store.addTotp(totpAddition())
+      await store.countFailure({ userId: ALICE, max: 9 })
+      equal(await store.countFailure({ userId: ALICE, max: 2, isKnown: true }), 'counted')
+      deepEqual(await appOf(store), totp({ failures: 1, knownFailures: 1 }))
+      const { deviceEpoch } = await store.findFactors(ALICE)
+      equal(await store.countFailure({ userId: ALICE, max: 2, isKnown: true }), 'forgotten')
+      deepEqual(await appOf(store), totp({ failures: 1 }))
+      notEqual((await store.findFactors(ALICE)).deviceEpoch, deviceEpoch, 'no browser is known any more')
+      equal(await store.countFailure({ userId: BOB, max: 2, isKnown: true }), 'unknown')
+    }
+  )
 
   define('useTotp: accepts a disabled app in known browsers only, and keeps it disabled', async (store) => {
     await store.addTotp(totpAddition())
