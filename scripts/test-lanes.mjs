@@ -122,9 +122,7 @@ export function processesOf(files) {
   const kindOf = (file) => (OWN_PROCESS.includes(file) ? file : (SHARED.exec(file)?.[0] ?? file))
   return [...new Set(files.map(kindOf))].flatMap((kind) => {
     const ofKind = files.filter((file) => kindOf(file) === kind)
-    // At least two, because those that drive a browser are the longest row of the lane `sweeps`.
-    const least = kind === 'test/browser/' ? Math.min(2, ofKind.length) : 1
-    const parts = Math.max(least, Math.ceil(ofKind.length / (MOST_OF_THESE_TOGETHER[kind] ?? MOST_TOGETHER)))
+    const parts = Math.ceil(ofKind.length / (MOST_OF_THESE_TOGETHER[kind] ?? MOST_TOGETHER))
     const start = (part) => Math.floor((part * ofKind.length) / parts)
     return Array.from({ length: parts }, (_, part) => ofKind.slice(start(part), start(part + 1)))
   })
