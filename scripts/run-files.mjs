@@ -30,9 +30,8 @@ export async function runFiles(root, files, { bail = false } = {}) {
   const isBrowser = ([file]) => file.startsWith('test/browser/')
   const isFault = ([file]) => laneOf(file) === 'faults'
   // Those of one file come last, so that at the end no processor waits long for the other. Files of the command line
-  // come first, because each is a long row of processes, and those of security, because they take longest.
-  const placeOf = ([file, ...more]) =>
-    file.startsWith('test/cli/') || (file.startsWith('test/security/') && more.length > 0) ? 0 : more.length > 0 ? 1 : 2
+  // come first, because each is a long row of processes.
+  const placeOf = ([file, ...more]) => (more.length > 0 ? 1 : file.startsWith('test/cli/') ? 0 : 2)
   const others = processes
     .filter((together) => !isFault(together) && !isBrowser(together))
     .sort((a, b) => placeOf(a) - placeOf(b))

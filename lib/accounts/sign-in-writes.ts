@@ -6,14 +6,14 @@ import { endAll, endConsents, endPassword, type NewPassword } from './change-pas
 import { changedMeanwhile } from './changed-meanwhile.ts'
 import type { AccountsDeps } from './deps.ts'
 import { firstFactorHolds } from './first-factor.ts'
-import type { FirstFactor } from './slots.ts'
+import type { SignIn } from './slots.ts'
 import { identityLinked, identityUnlinked, linkIdOf, listLinks, noteUse } from './identities.ts'
 import { addressOf, type MessageCause } from './outbox.ts'
 import { isActive } from '../sessions/active-user.ts'
 import { endOpenTokens } from './open-tokens.ts'
 
 type Outcome = Awaited<ReturnType<typeof storeLink>>
-type Writing = Pick<FirstFactor, 'user' | 'by' | 'connection' | 'identity' | 'writes'>
+type Writing = Pick<SignIn, 'user' | 'by' | 'connection' | 'identity' | 'writes' | 'isNew'>
 
 /**
  * Makes the writes of a sign-in and notes the use of its link. Runs after the last factor was proved, so that a sign-in
@@ -22,21 +22,22 @@ type Writing = Pick<FirstFactor, 'user' | 'by' | 'connection' | 'identity' | 'wr
  * @returns the sign-in with the user after the writes; the same sign-in, unchecked, if it has no writes; `null` if the
  * first factor no longer holds or the identity was not linked
  */
-export async function settled<SignIn extends Writing>(
-  signIn: SignIn,
+export async function settled<One extends Writing>(
+  signIn: One,
   cause: MessageCause & { keeps?: string },
   deps: AccountsDeps
-): Promise<SignIn | null> {
+): Promise<One | null> {
   const done = await written(signIn, cause, deps)
-  if (done?.identity !== undefined) noteUse(done.identity, done.user, deps)
+  // The link of a new user has this time already.
+  if (done?.identity !== undefined && done.isNew !== true) noteUse(done.identity, done.user, deps)
   return done
 }
 
-async function written<SignIn extends Writing>(
-  signIn: SignIn,
+async function written<One extends Writing>(
+  signIn: One,
   { keeps, ...cause }: MessageCause & { keeps?: string },
   deps: AccountsDeps
-): Promise<SignIn | null> {
+): Promise<One | null> {
   if (signIn.writes === undefined) return signIn
   const user = await firstFactorHolds(signIn, deps)
   if (user === null) return null

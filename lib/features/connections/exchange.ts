@@ -153,9 +153,10 @@ async function exchange(
       'The account needs more than the provider says of this person: they sign up on the page.',
       { withoutStack: true }
     )
-  const { user, writes } = found
+  const { user, isNew, writes } = found
   const first = {
     user,
+    isNew,
     by: 'connection' as const,
     connection: connection.id,
     identity: { issuer: person.issuer, subject: person.subject, email: person.email },

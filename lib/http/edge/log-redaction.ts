@@ -136,7 +136,9 @@ function requestView(request: RequestLike, secrets: ReadonlySet<string>): object
     raw: isRequest(raw) && raw !== request ? requestView(raw, secrets) : raw
   }
   if (Object.getPrototypeOf(request) === Object.prototype)
-    return Object.fromEntries(Object.entries(request).map(([name, value]) => [name, shown[name] ?? value]))
+    return Object.fromEntries(
+      Object.entries(request).map(([name, value]) => [name, Object.hasOwn(shown, name) ? shown[name] : value])
+    )
   return Object.create(request, {
     url: { value: shown['url'], enumerable: true },
     originalUrl: { value: shown['originalUrl'] },

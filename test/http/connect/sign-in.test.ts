@@ -2,7 +2,9 @@ import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
 import { memoryUserStore } from '../../../lib/index.ts'
 import { PASSWORD, signUp } from '../../support/app.ts'
+import { testBrowser } from '../../support/browser.ts'
 import { fakeUpstream } from '../../support/fake-upstream.ts'
+import { settled } from '../../support/settled.ts'
 import { connectApp } from './support.ts'
 
 t.test('registers a provider user with the verified address, signs them in, and redirects to return_to', async (t) => {
@@ -31,12 +33,31 @@ t.test('registers a provider user with the verified address, signs them in, and 
   ])
 })
 
+t.test('writes the use of a link at a later sign-in, and not for a new user', async (t) => {
+  const store = memoryUserStore()
+  const used: string[] = []
+  const users = {
+    ...store,
+    useIdentity: async (...[identity, ...rest]: Parameters<typeof store.useIdentity>) => {
+      used.push(identity.subject)
+      await store.useIdentity(identity, ...rest)
+    }
+  }
+  const test = await connectApp(t, { users })
+  await test.through()
+  await settled()
+  t.strictSame(used, [])
+  await test.through('', testBrowser(test.app))
+  await settled()
+  t.strictSame(used, ['ann-1'])
+})
+
 t.test('signs in the same user when the identity returns with another email address', async (t) => {
   const test = await connectApp(t)
   await test.through()
   const first = await test.who()
   test.fake.person = { subject: 'ann-1', email: 'else@example.com' }
-  const other = (await import('../../support/browser.ts')).testBrowser(test.app)
+  const other = testBrowser(test.app)
   t.equal((await test.through('', other)).statusCode, 303)
   t.equal(await test.who(other), first)
   t.equal(test.payloads('registered').length, 1)
@@ -80,7 +101,7 @@ t.test('asks the owner of an account with the same address to sign in, then link
   t.equal(linked.headers.location, '/cart')
   t.match(await users.listIdentities(sub), [{ subject: 'ann-1' }])
   t.notOk(test.browser.cookies.has(cookieName('link')))
-  const other = (await import('../../support/browser.ts')).testBrowser(test.app)
+  const other = testBrowser(test.app)
   await test.through('', other)
   t.equal(await test.who(other), sub)
 })

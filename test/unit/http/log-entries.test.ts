@@ -37,6 +37,17 @@ function logged(entry: unknown, secretHeaders?: readonly string[]): Record<strin
 
 function noop(): void {}
 
+t.test('keeps other members of a plain request, also with names that every object has', (t) => {
+  t.strictSame(logged({ url: '/x?code=s', query: 'code=s', constructor: 'mine', toString: 'too', raw: null }), {
+    url: '/x?code=***',
+    query: 'code=***',
+    constructor: 'mine',
+    toString: 'too',
+    raw: null
+  })
+  t.end()
+})
+
 t.test('redacts credential headers, and the query in headers that contain a URL', async (t) => {
   const headers = {
     authorization: 's',
