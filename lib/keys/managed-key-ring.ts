@@ -32,7 +32,7 @@ interface RingEntry {
 }
 
 const REFRESH_COOLDOWN_MS = 5000
-/** The wait after a failed read. Until it is over, `refresh` rejects with that failure. */
+/** The wait after a failed read or first key. Until it is over, `refresh` rejects with that failure. */
 const RETRY_MS = 1000
 /**
  * The delay after start before keys of the other algorithms are made, so that this work does not delay the first
@@ -59,7 +59,7 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
   /** Unreadable keys, by `kid`. */
   const setAside = new Set<string>()
   let lastLook = -Infinity
-  /** The failure of the last read, if it failed. */
+  /** The failure of the last read, or of the attempt to make the first key after it. */
   let failure: { cause: unknown } | null = null
   let undo = (): void => {}
   let closed = false
@@ -232,7 +232,11 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
     const pending = waiting ?? underWay
     if (failure !== null && isRecent && pending === undefined) throw failure.cause
     // Right after start another instance may be signing with a key that this instance has not read yet.
-    if (entriesOf(algs[0]).length === 0) await maintainOnce(algs[0])
+    if (entriesOf(algs[0]).length === 0)
+      await maintainOnce(algs[0]).catch((cause: unknown) => {
+        failure = { cause }
+        throw cause
+      })
     else if (!isRecent || pending !== undefined) await (pending ?? reload())
   }
 

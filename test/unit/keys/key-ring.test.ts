@@ -313,6 +313,28 @@ t.test('answers 503 for an unknown kid during an outage, and retries after a sec
   t.equal(server.lists - before, 2)
 })
 
+t.test('makes no key again within a second for a flood of unknown kids when the store refused the first', async (t) => {
+  const clock = steppedClock()
+  let added = 0
+  const one = ring(clock, {
+    ...memoryState().keys,
+    addIfAbsent: async () => {
+      added++
+      throw new Error('read only')
+    }
+  })
+  t.teardown(() => {
+    one.close()
+  })
+  for (let round = 0; round < 20; round++)
+    await t.rejects(one.refresh(), { error: 'temporarily_unavailable', statusCode: 503 } as unknown as Error)
+  t.equal(added, 1)
+  await step(clock, 1000)
+  const before = added
+  for (let round = 0; round < 20; round++) await t.rejects(one.refresh(), { statusCode: 503 } as unknown as Error)
+  t.equal(added - before, 1)
+})
+
 t.test('reads a store that was never reachable once a second for a flood of unknown kids', async (t) => {
   const clock = steppedClock()
   const server = { lists: 0 }
